@@ -1,0 +1,106 @@
+"""What a plug-in implements. Each Protocol is found by an entry point and proved by a suite in infinicon.testing.
+
+Groups: infinicon.extractors, infinicon.embedders. An entry point names a callable that takes the Settings and returns the plug-in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infinicon.domain import Json, Span
+
+Vectors: TypeAlias = NDArray[np.float16]
+"""Shape (texts, dimension), each row of unit length."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEpisode:
+    """What an extractor sees of an episode: text for text/*, any JSON value otherwise."""
+
+    content_type: str
+    content: Json
+    metadata: dict[str, Json] = field(default_factory=dict)
+    occurred_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedAtom:
+    """One claim, word for word: `content` equals characters [span.start, span.end) of the string that span.path points to."""
+
+    content: str
+    span: Span
+    atom_type: str = "statement"
+    speaker: str | None = None
+    occurred_at: datetime | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """The atoms of one episode, in order, and the text by which the episode itself is found (plain, without markup).
+
+    `whole` says that the only atom says all that the episode says, so that indexing both would be double.
+    """
+
+    atoms: Sequence[ExtractedAtom]
+    searchable: str
+    speaker: str | None = None
+    whole: bool = False
+
+
+class Extractor(Protocol):
+    """Turns an episode into atoms. Deterministic for equal `name` and `version`; safe to call from several threads."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    def extract(self, episode: SourceEpisode) -> Extraction:
+        """Raises InvalidContent where the content is not of its contentType; anything else counts as the plug-in's fault."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """Identity of an embedding model: vectors compare only where all three agree."""
+
+    name: str
+    revision: str
+    dimension: int
+    max_tokens: int
+
+
+class Embedder(Protocol):
+    """Turns text into unit vectors. Safe to call from several threads."""
+
+    @property
+    def model(self) -> ModelInfo: ...
+
+    def chunk(self, texts: Sequence[str]) -> list[list[Span]]:
+        """Cut each text into spans that the model reads whole (never silently truncated). Every text has at least one span."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors for documents, in the order of `texts`. Hand over many at a time: sorting by length saves padding."""
+        ...
+
+    def embed_query(self, text: str) -> Vectors:
+        """Shape (1, dimension)."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts tokens of stored text, the same on every machine."""
+
+    @property
+    def name(self) -> str: ...
+
+    def count(self, text: str) -> int: ...
