@@ -1,4 +1,4 @@
-"""What Infinicon talks about. Frozen values without behaviour that reaches outside; names as in docs/architecture.md, "Words"."""
+"""What Infinicon talks about: frozen values that do nothing. Names as in docs/architecture.md, "Words"."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class EventType(enum.StrEnum):
     MEMORY_TOMBSTONED = "memory.tombstoned"
 
 
-# --- Scope -----------------------------------------------------------------------------------------------------------------------
+# --- Scope ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Caller:
     namespaces: frozenset[int] | None = None
 
 
-# --- Memories --------------------------------------------------------------------------------------------------------------------
+# --- Memories -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class Memory:
     provenance: Provenance | None = None
 
 
-# --- Ingest ----------------------------------------------------------------------------------------------------------------------
+# --- Ingest ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ class IngestReply:
     job_id: UUID
 
 
-# --- Query and hydrate -----------------------------------------------------------------------------------------------------------
+# --- Query and hydrate ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,10 @@ class QueryRequest:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One ranked ref. `score` compares within one answer only. `sources` are the episodes an atom comes from, newest first, at most 8."""
+    """One ranked ref. `score` compares within one answer only.
+
+    `sources` are the episodes an atom comes from, newest first, at most 8.
+    """
 
     ref: MemoryRef
     score: float
@@ -303,7 +306,7 @@ class HydrateReply:
     missing: Sequence[MemoryRef]
 
 
-# --- Jobs ------------------------------------------------------------------------------------------------------------------------
+# --- Jobs -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

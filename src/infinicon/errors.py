@@ -23,8 +23,8 @@
     ├── MissingDependency             missing_dependency       no         (a process that cannot start)
     └── Internal                      internal                 yes        500
 
-`code` is the class's own; `message` is a sentence for a person; `details` name fields, rules and limits. None of the three ever
-holds text that a caller sent: messages travel to logs, job rows and Flower.
+`code` is the class's own; `message` is a sentence for a person; `details` name fields, rules and limits. None of the
+three ever holds text that a caller sent: messages travel to logs, job rows and Flower.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Keys derived from the one master key (HKDF-SHA256, RFC 5869), one for each purpose, so that none can stand in for another."""
+"""Keys derived from the one master key (HKDF-SHA256, RFC 5869), one for each purpose: none can stand in for another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ API_KEY_PREFIX = "inf_"
 
 
 class Keyring:
-    """Derives keys from the master key. `purpose` is a stable word; a change of it makes everything made with it unreadable."""
+    """Derives keys from the master key.
+
+    `purpose` is a stable word; a change of it makes everything made with it unreadable.
+    """
 
     def __init__(self, master_key: str) -> None:
         self._master = master_key.encode()

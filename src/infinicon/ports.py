@@ -1,6 +1,7 @@
 """What a plug-in implements. Each Protocol is found by an entry point and proved by a suite in infinicon.testing.
 
-Groups: infinicon.extractors, infinicon.embedders. An entry point names a callable that takes the Settings and returns the plug-in.
+Groups: infinicon.extractors, infinicon.embedders. An entry point names a callable that takes the Settings and returns
+the plug-in.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class SourceEpisode:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedAtom:
-    """One claim, word for word: `content` equals characters [span.start, span.end) of the string that span.path points to."""
+    """One claim, word for word: `content` is characters [span.start, span.end) of the string that span.path points to."""
 
     content: str
     span: Span
@@ -64,7 +65,7 @@ class Extractor(Protocol):
     def version(self) -> str: ...
 
     def extract(self, episode: SourceEpisode) -> Extraction:
-        """Raises InvalidContent where the content is not of its contentType; anything else counts as the plug-in's fault."""
+        """Raises InvalidContent where the content is not of its contentType; all else counts as the plug-in's fault."""
         ...
 
 
@@ -85,7 +86,7 @@ class Embedder(Protocol):
     def model(self) -> ModelInfo: ...
 
     def chunk(self, texts: Sequence[str]) -> list[list[Span]]:
-        """Cut each text into spans that the model reads whole (never silently truncated). Every text has at least one span."""
+        """Cut each text into spans that the model reads whole (never silently truncated); at least one for each text."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:

