@@ -150,7 +150,7 @@ class MemoryRef:
 class Span:
     """Half-open character range [start, end) of a source, in Unicode code points.
 
-    `path` is a JSON Pointer (RFC 6901) to the string that is counted, where the source's content is JSON; "" where it is text.
+    `path` is a JSON Pointer (RFC 6901) to the string that is counted, where the content is JSON; "" where it is text.
     """
 
     start: int

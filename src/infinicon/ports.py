@@ -32,7 +32,7 @@ class SourceEpisode:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedAtom:
-    """One claim, word for word: `content` is characters [span.start, span.end) of the string that span.path points to."""
+    """One claim, word for word: `content` is characters [span.start, span.end) of the string at span.path."""
 
     content: str
     span: Span
@@ -86,7 +86,7 @@ class Embedder(Protocol):
     def model(self) -> ModelInfo: ...
 
     def chunk(self, texts: Sequence[str]) -> list[list[Span]]:
-        """Cut each text into spans that the model reads whole (never silently truncated); at least one for each text."""
+        """Cut each text into spans the model reads whole (never silently truncated); at least one for each text."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
