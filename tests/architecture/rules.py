@@ -1,4 +1,4 @@
-"""The house rules as functions: each takes a Source and returns its faults, one sentence each, "" being none.
+"""The house rules as functions: each takes a Source and returns its faults, one sentence each.
 
 tests/architecture/test_rules.py runs them over the repository, and test_rules_can_fail.py over snippets that break them.
 """
@@ -181,10 +181,15 @@ def broad_except(source: Source) -> list[str]:
             caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
             if any(kind is None or dotted(kind) in {"Exception", "BaseException"} for kind in caught):
                 faults.append(f"{source.path}:{node.lineno}: a broad except")
-        elif isinstance(node, ast.Call) and dotted(node.func).rsplit(".", 1)[-1] == "suppress":
-            if any(dotted(kind) in {"Exception", "BaseException"} for kind in node.args):
-                faults.append(f"{source.path}:{node.lineno}: suppress of everything")
+        elif _suppresses_everything(node):
+            faults.append(f"{source.path}:{node.lineno}: suppress of everything")
     return faults
+
+
+def _suppresses_everything(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or dotted(node.func).rsplit(".", 1)[-1] != "suppress":
+        return False
+    return any(dotted(kind) in {"Exception", "BaseException"} for kind in node.args)
 
 
 def module_names(source: Source) -> list[str]:

@@ -1,4 +1,4 @@
-"""The documents: every path they name exists, every decision has its four parts, and the text keeps to the words of the project."""
+"""The documents: every path they name exists, every decision has its four parts, the words are the project's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOCUMENTS = sorted(
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 DECISION_PARTS = ("Context", "Decision", "Consequences", "Alternatives")
 
-# Words for things that have another name here (docs/architecture.md, Words), and marks of a place or maker that a reader cannot use.
+# Words for things that have another name here (docs/architecture.md, Words), and marks of a place that a reader lacks.
 FORBIDDEN = re.compile(
     r"\b(memory item|knowledge unit|recall score|helper session|this machine|as an AI|TODO|FIXME)\b|/work/|/tmp/brief|file:///opt",
     re.IGNORECASE,
