@@ -181,15 +181,15 @@ def broad_except(source: Source) -> list[str]:
             caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
             if any(kind is None or dotted(kind) in {"Exception", "BaseException"} for kind in caught):
                 faults.append(f"{source.path}:{node.lineno}: a broad except")
-        elif _suppresses_everything(node):
+        elif isinstance(node, ast.Call) and _suppresses_everything(node):
             faults.append(f"{source.path}:{node.lineno}: suppress of everything")
     return faults
 
 
-def _suppresses_everything(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call) or dotted(node.func).rsplit(".", 1)[-1] != "suppress":
-        return False
-    return any(dotted(kind) in {"Exception", "BaseException"} for kind in node.args)
+def _suppresses_everything(node: ast.Call) -> bool:
+    return dotted(node.func).endswith("suppress") and any(
+        dotted(kind) in {"Exception", "BaseException"} for kind in node.args
+    )
 
 
 def module_names(source: Source) -> list[str]:
