@@ -17,6 +17,7 @@ SQL_CALLS = frozenset(
 )
 SQL_LIBRARIES = ("sqlalchemy", "psycopg", "psycopg_pool", "pgvector", "alembic")
 SCOPE_NAMES = ("scope", "tenant")
+SCOPED_TYPES = ("BatchRef",)  # values that carry their tenant
 
 
 def file_size(source: Source) -> list[str]:
@@ -37,7 +38,7 @@ def module_docstring(source: Source) -> list[str]:
 
 
 def scope_first(source: Source) -> list[str]:
-    """A public function of the store that runs SQL takes `scope` or `tenant` first, annotated, or is @unscoped("why")."""
+    """A public function of the store that runs SQL takes `scope`, `tenant` or a scoped value first, or is @unscoped("why")."""
     runners = _sql_runners(source.tree)
     faults = []
     for node, is_method in _public_functions(source.tree):
@@ -90,7 +91,9 @@ def _takes_scope_first(node: Function, *, is_method: bool) -> bool:
     positional = [*node.args.posonlyargs, *node.args.args]
     if is_method:
         positional = positional[1:]
-    return bool(positional) and positional[0].arg in SCOPE_NAMES and positional[0].annotation is not None
+    if not positional or positional[0].annotation is None:
+        return False
+    return positional[0].arg in SCOPE_NAMES or dotted(positional[0].annotation) in SCOPED_TYPES
 
 
 def sql_outside_store(source: Source) -> list[str]:

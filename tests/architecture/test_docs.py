@@ -62,7 +62,7 @@ def test_decision_records_are_numbered_without_a_gap() -> None:
 
 def test_these_checks_can_fail() -> None:
     assert forbidden_words("See /work/main and the TODO.") == ["/work/", "TODO"]
-    assert broken_links(ROOT / "README.md", "[x](docs/nothing.md) [y](README.md) [z](https://example.org)") == [
+    assert broken_links(ROOT / "x.md", "[x](docs/nothing.md) [y](Makefile) [z](https://example.org)") == [
         "docs/nothing.md"
     ]
     assert missing_paths("`src/infinicon/nothing.py` and `src/infinicon/domain.py`") == ["src/infinicon/nothing.py"]

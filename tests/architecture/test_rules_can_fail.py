@@ -56,6 +56,7 @@ HOLDS = [
         rules.scope_first,
         "class Store:\n    def find(self, tenant: int) -> int:\n        return self.tx.execute(FIND)\n",
     ),
+    (rules.scope_first, "def lease(ref: BatchRef, tx: T) -> bool:\n    return tx.scalar(LEASE)\n"),
     (rules.scope_first, "def parse(row: Row) -> Memory:\n    return Memory(row)\n"),
     (rules.sql_outside_store, '"""SELECT what you like FROM the menu: a docstring."""\n'),
     (rules.sql_outside_store, 'HELP = "Select one from the list"\n'),
