@@ -88,10 +88,9 @@ def _run(directory: Path, episodes: list[Wire], console: Console, outcome: Outco
 
 def _ingest(client: Client, episodes: list[Wire], console: Console, outcome: Outcome) -> None:
     with outcome.phase("ingest to findable"), view.live_progress(console, len(episodes)) as live:
-        with outcome.phase("ingest accepted"):
-            sent = transcript.send(client, episodes, live.accepted)
+        sent = transcript.Sent()
         jobs: list[Wire] = []
-        for progress, latest in transcript.follow(client, sent.job_ids):
+        for progress, latest in transcript.send_and_follow(client, episodes, sent, live.accepted):
             live.show(progress)
             jobs = latest
     view.jobs(console, sent.results, jobs)

@@ -80,13 +80,13 @@ class _Lines:
             self._say(f"accepted {self._accepted} of {self._total}")
 
     def show(self, progress: Progress) -> None:
-        finished = progress.done + progress.failed == progress.total
+        finished = progress.done + progress.failed == self._total
         if time.monotonic() < self._next and not finished:
             return
         self._next = time.monotonic() + PLAIN_SECONDS
         self._say(
             f"waiting {progress.waiting}, extract {progress.extract}, embed {progress.embed}, index {progress.index}, "
-            f"done {progress.done}, failed {progress.failed} of {progress.total}"
+            f"done {progress.done}, failed {progress.failed} of {self._total}"
         )
 
     def _say(self, line: str) -> None:

@@ -39,7 +39,7 @@ def _episode(spoken: Wire) -> Wire:
     }
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Progress:
     """Episodes of several jobs together, by where they are."""
 
@@ -51,23 +51,27 @@ class Progress:
     done: int = 0
     failed: int = 0
 
-    def add(self, job: Wire) -> None:
-        for part in fields(self):
-            setattr(self, part.name, getattr(self, part.name) + int(job["progress"].get(part.name, 0)))
+    @classmethod
+    def of(cls, jobs: Sequence[Wire]) -> Progress:
+        return cls(*(sum(int(job["progress"].get(part.name, 0)) for job in jobs) for part in fields(cls)))
 
 
 @dataclass(slots=True)
 class Sent:
-    """What came of sending: counts of results by status, and the jobs."""
+    """What came of sending, while it goes on: counts of results by status, and the jobs."""
 
     results: dict[str, int] = field(default_factory=dict)
     job_ids: list[str] = field(default_factory=list)
 
 
-def send(client: Client, episodes: Sequence[Wire], accepted: Callable[[int], None] = lambda _: None) -> Sent:
-    """POST them all in the bulk lane, a few requests in flight. `accepted` hears the size of each request that was answered."""
+def send(
+    client: Client, episodes: Sequence[Wire], sent: Sent, accepted: Callable[[int], None] = lambda _: None
+) -> None:
+    """POST them all in the bulk lane, a few requests in flight, noting what came of each in `sent`.
+
+    `accepted` hears the size of each request that was answered.
+    """
     parts = [episodes[start : start + EPISODES_A_REQUEST] for start in range(0, len(episodes), EPISODES_A_REQUEST)]
-    sent = Sent()
 
     def post(part: Sequence[Wire]) -> Wire:
         return client.ingest(part, lane="bulk", label=NAMESPACE)
@@ -78,21 +82,25 @@ def send(client: Client, episodes: Sequence[Wire], accepted: Callable[[int], Non
                 sent.results[result["status"]] = sent.results.get(result["status"], 0) + 1
             sent.job_ids.append(reply["jobId"])
             accepted(len(part))
-    return sent
 
 
-def follow(client: Client, job_ids: Sequence[str]) -> Iterator[tuple[Progress, list[Wire]]]:
-    """Progress and jobs, again and again until every job is over. A job that is over is not asked for again."""
-    known: dict[str, Wire] = {}
-    while True:
-        for job_id in job_ids:
-            if known.get(job_id, {}).get("status") not in FINAL:
-                known[job_id] = client.job(job_id)
-        progress = Progress()
-        jobs = [known[job_id] for job_id in job_ids]
-        for job in jobs:
-            progress.add(job)
-        yield progress, jobs
-        if all(job["status"] in FINAL for job in jobs):
-            return
-        time.sleep(POLL_SECONDS)
+def send_and_follow(
+    client: Client, episodes: Sequence[Wire], sent: Sent, accepted: Callable[[int], None] = lambda _: None
+) -> Iterator[tuple[Progress, list[Wire]]]:
+    """Send, and meanwhile and afterwards yield progress and jobs, until every job is over."""
+    with ThreadPoolExecutor(1) as pool:
+        sending = pool.submit(send, client, episodes, sent, accepted)
+        known: dict[str, Wire] = {}
+        while True:
+            complete = sending.done()
+            job_ids = tuple(sent.job_ids)
+            for job_id in job_ids:
+                # A job that is over is not asked for again.
+                if known.get(job_id, {}).get("status") not in FINAL:
+                    known[job_id] = client.job(job_id)
+            jobs = [known[job_id] for job_id in job_ids]
+            yield Progress.of(jobs), jobs
+            if complete and all(job["status"] in FINAL for job in jobs):
+                break
+            time.sleep(POLL_SECONDS)
+        sending.result()
