@@ -1,0 +1,1 @@
+"""The built-in plug-ins, the entry-point loader, and the guard at the boundary."""

@@ -1,0 +1,47 @@
+"""Finds plug-ins by entry point: the settings name them, the installed packages offer them."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import cast
+
+from infinicon.errors import MissingDependency
+from infinicon.plugins.guard import guarded
+from infinicon.ports import Embedder, Extractor
+from infinicon.settings import PREFIX, Settings
+
+EXTRACTORS = "infinicon.extractors"
+EMBEDDERS = "infinicon.embedders"
+
+
+def load_extractor(settings: Settings) -> Extractor:
+    """The extractor that INFINICON_EXTRACTOR names.
+
+    Raises:
+        MissingDependency: no installed package offers it.
+        PluginFailed: it could not be imported or built.
+    """
+    return cast(Extractor, _load(EXTRACTORS, "EXTRACTOR", settings.extractor, settings))
+
+
+def load_embedder(settings: Settings) -> Embedder:
+    """The embedder that INFINICON_EMBEDDER names; this is where a model is read into memory.
+
+    Raises:
+        MissingDependency: no installed package offers it, or its model is not there.
+        PluginFailed: it could not be imported or built.
+    """
+    return cast(Embedder, _load(EMBEDDERS, "EMBEDDER", settings.embedder, settings))
+
+
+def _load(group: str, setting: str, name: str, settings: Settings) -> object:
+    found = entry_points(group=group, name=name)
+    if not found:
+        known = ", ".join(sorted(point.name for point in entry_points(group=group))) or "none"
+        raise MissingDependency(
+            f"{PREFIX}{setting} names {name!r}, which no installed package offers in the group {group}; there are: {known}"
+        )
+    # Where two packages offer one name, the order of installation must not decide.
+    point = min(found, key=lambda point: point.value)
+    factory = guarded("load", name, point.load)
+    return guarded("load", name, factory, settings)
