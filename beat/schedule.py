@@ -1,6 +1,6 @@
 """The clock: names, periods and expiries from infinicon.tasks.schedule, and no task code. `python beat/schedule.py`."""
 
-from infinicon.tasks.process import run_beat
+from infinicon.cli.main import main
 
 if __name__ == "__main__":
-    run_beat()
+    main(["beat"])

@@ -1,6 +1,6 @@
 """Bulk work that needs no model: extract, index, dispatch, reconcile. `python workers/cpu.py`."""
 
-from infinicon.tasks.process import run_worker
+from infinicon.cli.main import main
 
 if __name__ == "__main__":
-    run_worker("cpu")
+    main(["worker", "cpu"])

@@ -1,6 +1,6 @@
 """Bulk embedding: the one worker that loads a model, on cuda where there is one. `python workers/embed.py`."""
 
-from infinicon.tasks.process import run_worker
+from infinicon.cli.main import main
 
 if __name__ == "__main__":
-    run_worker("embed")
+    main(["worker", "embed"])

@@ -1,6 +1,6 @@
 """Every stage of the interactive lane, so that a person never waits behind a back-fill. `python workers/interactive.py`."""
 
-from infinicon.tasks.process import run_worker
+from infinicon.cli.main import main
 
 if __name__ == "__main__":
-    run_worker("interactive")
+    main(["worker", "interactive"])

@@ -178,15 +178,22 @@ def prints(source: Source) -> list[str]:
 
 
 def broad_except(source: Source) -> list[str]:
+    """Catching everything, unless it is caught to clean up and raised again."""
     faults = []
     for node in ast.walk(source.tree):
         if isinstance(node, ast.ExceptHandler):
             caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
-            if any(kind is None or dotted(kind) in {"Exception", "BaseException"} for kind in caught):
+            everything = any(kind is None or dotted(kind) in {"Exception", "BaseException"} for kind in caught)
+            if everything and not _raises_again(node):
                 faults.append(f"{source.path}:{node.lineno}: a broad except")
         elif isinstance(node, ast.Call) and _suppresses_everything(node):
             faults.append(f"{source.path}:{node.lineno}: suppress of everything")
     return faults
+
+
+def _raises_again(node: ast.ExceptHandler) -> bool:
+    last = node.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
 
 
 def _suppresses_everything(node: ast.Call) -> bool:

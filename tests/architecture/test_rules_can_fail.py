@@ -36,6 +36,7 @@ BREAKS = [
     (rules.broad_except, "try:\n    f()\nexcept Exception:\n    pass\n"),
     (rules.broad_except, "try:\n    f()\nexcept (ValueError, BaseException):\n    pass\n"),
     (rules.broad_except, "try:\n    f()\nexcept:\n    pass\n"),
+    (rules.broad_except, "try:\n    f()\nexcept Exception:\n    raise ValueError from None\n"),
     (rules.broad_except, "with contextlib.suppress(Exception):\n    f()\n"),
 ]
 
@@ -64,6 +65,7 @@ HOLDS = [
     (rules.reads_environment, "import os\nos.kill(1, 2)\n"),
     (rules.prints, "console.print('here')\n"),
     (rules.broad_except, "try:\n    f()\nexcept ValueError:\n    pass\n"),
+    (rules.broad_except, "try:\n    f()\nexcept BaseException:\n    clean_up()\n    raise\n"),
 ]
 
 

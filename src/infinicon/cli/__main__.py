@@ -1,5 +1,8 @@
-"""`python -m infinicon.cli`: the command line without the script, for processes that start it as a child."""
+"""`python -m infinicon.cli`, which is how the supervisor starts our processes."""
+
+from __future__ import annotations
 
 from infinicon.cli.main import main
 
-main()
+if __name__ == "__main__":
+    main()

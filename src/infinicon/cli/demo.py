@@ -11,10 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
 
 import httpx
-import typer
 from rich.console import Console
 
 from infinicon.cli import demo_view as view
@@ -47,17 +45,13 @@ class Outcome:
             self.seconds[name] = time.monotonic() - began
 
 
-def demo(
-    sample: Annotated[Path, typer.Option(help="The transcript: JSON lines, gzipped or not.")] = transcript.SAMPLE,
-    data_dir: Annotated[Path | None, typer.Option(help="Where the data goes; a temporary directory otherwise.")] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary directory.")] = False,
-) -> None:
-    """Ingest the whole Apollo 13 transcript, watch it pass every stage, and ask five questions about the mission."""
+def run_demo(sample: Path | None, data_dir: Path | None, *, keep: bool) -> int:
+    """Ingest the whole transcript, watch it pass every stage, ask five questions. The exit code: 1 where anything is missing."""
     console = Console(highlight=False)
     outcome = Outcome()
     _let_signals_unwind()
     try:
-        episodes = transcript.read(sample)
+        episodes = transcript.read(sample or transcript.SAMPLE)
         with _directory(data_dir, keep=keep, console=console) as directory:
             _run(directory, episodes, console, outcome)
     except (InstanceFailed, ApiRefused, OSError, httpx.HTTPError) as fault:
@@ -66,7 +60,7 @@ def demo(
         outcome.faults.append("interrupted")
     view.timings(console, outcome.seconds)
     view.verdict(console, outcome.faults)
-    raise typer.Exit(1 if outcome.faults else 0)
+    return 1 if outcome.faults else 0
 
 
 def _run(directory: Path, episodes: list[Wire], console: Console, outcome: Outcome) -> None:

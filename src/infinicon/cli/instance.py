@@ -17,9 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import httpx
+
+from infinicon.settings import child_environment
 
 Wire: TypeAlias = dict[str, Any]
 """A JSON object as it travels."""
@@ -139,8 +142,12 @@ def free_port() -> int:
         return port
 
 
-def start(data_dir: Path, port: int, *, env: Mapping[str, str] | None = None) -> tuple[subprocess.Popen[str], Instance]:
+def start(
+    data_dir: Path, port: int, variables: Mapping[str, str] = MappingProxyType({})
+) -> tuple[subprocess.Popen[str], Instance]:
     """Start `infinicon up` and wait for its ready line. Its standard error goes to DIR/up.log.
+
+    `variables` are added to its environment, by their whole names.
 
     Raises:
         InstanceFailed: it ended, or was not ready in time.
@@ -155,7 +162,7 @@ def start(data_dir: Path, port: int, *, env: Mapping[str, str] | None = None) ->
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            env=dict(env) if env else None,
+            env=child_environment(variables),
             start_new_session=True,
         )
     try:
@@ -209,9 +216,11 @@ def stop(child: subprocess.Popen[str], *, patience: float = STOP_SECONDS + 5) ->
 
 
 @contextlib.contextmanager
-def running(data_dir: Path, port: int | None = None, *, env: Mapping[str, str] | None = None) -> Iterator[Instance]:
+def running(
+    data_dir: Path, port: int | None = None, variables: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Instance]:
     """An Instance for the length of the block, on a free port where none is given."""
-    child, instance = start(data_dir, port or free_port(), env=env)
+    child, instance = start(data_dir, port or free_port(), variables)
     try:
         yield instance
     finally:
