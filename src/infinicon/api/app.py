@@ -1,0 +1,58 @@
+"""The FastAPI application of one process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio.to_thread
+from fastapi import FastAPI
+
+import infinicon
+from infinicon.api import errors, limits, openapi
+from infinicon.api.body import BodyLimit
+from infinicon.api.entry import House
+from infinicon.api.gate import Gate
+from infinicon.api.readiness import Readiness
+from infinicon.api.routes import health, hydrate, ingest, jobs, query
+from infinicon.api.waiting import WaitingRoom
+from infinicon.operations import ready
+from infinicon.runtime import Runtime
+from infinicon.tasks.enqueue import Dispatcher
+
+
+def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:
+    """The whole API. It starts and stops the dispatcher with itself; the runtime is its caller's."""
+    settings = runtime.settings
+
+    def look() -> None:
+        ready.check(runtime.database)
+        runtime.embedder.ready()
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = limits.THREADS
+        dispatcher.start()
+        try:
+            yield
+        finally:
+            await anyio.to_thread.run_sync(dispatcher.stop)
+
+    app = FastAPI(
+        title="Infinicon",
+        version=infinicon.__version__,
+        description=openapi.DESCRIPTION,
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # it would export the text of exceptions
+    )
+    app.state.house = House(runtime, dispatcher, WaitingRoom(runtime.database, settings.index_wait), Readiness(look))
+    for module in (ingest, query, hydrate, jobs, health):
+        app.include_router(module.router)
+    errors.install(app)
+    openapi.install(app, settings)
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(Gate, capacity=settings.max_concurrent_requests)  # added last, so outermost
+    return app

@@ -1,0 +1,83 @@
+"""What every route begins with: who is calling, then the body. In this order: a body is not read for a caller without a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, ParamSpec, TypeVar
+
+from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+
+from infinicon.api import body, gate
+from infinicon.api.readiness import Readiness
+from infinicon.api.waiting import WaitingRoom
+from infinicon.domain import Caller
+from infinicon.errors import Unauthorized
+from infinicon.operations import keys
+from infinicon.runtime import Runtime
+from infinicon.tasks.enqueue import Dispatcher
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What one API process has, for all of its requests."""
+
+    runtime: Runtime
+    dispatcher: Dispatcher
+    waiting: WaitingRoom
+    readiness: Readiness
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One authenticated request. `body` is raw JSON text, empty where the route takes none."""
+
+    house: House
+    caller: Caller
+    request: Request
+    body: bytes
+
+    @property
+    def runtime(self) -> Runtime:
+        return self.house.runtime
+
+    def leave_gate(self) -> None:
+        """Give up the place among the requests in work, before waiting for something that others must do."""
+        slot = self.request.scope.get(gate.SLOT)
+        if slot is not None:
+            slot.release()
+
+
+def house_of(request: Request) -> House:
+    house = request.app.state.house
+    assert isinstance(house, House)
+    return house
+
+
+async def admit(request: Request) -> Call:
+    """Authenticate, then read the body where the method has one."""
+    house = house_of(request)
+    caller = await in_thread(keys.authenticate, house.runtime.database, bearer_token(request.headers))
+    return Call(house, caller, request, await body.read(request) if request.method == "POST" else b"")
+
+
+Admitted = Annotated[Call, Depends(admit)]
+
+
+def bearer_token(headers: Headers) -> str:
+    """The token of `Authorization: Bearer …`. Raises Unauthorized where there is none."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    token = token.strip()
+    if scheme.lower() != "bearer" or not token.isascii() or not token:
+        raise Unauthorized("an API key is needed: Authorization: Bearer KEY")
+    return token
+
+
+async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run synchronous work beside the event loop, in one of the `limits.THREADS` threads."""
+    return await run_in_threadpool(function, *args, **kwargs)

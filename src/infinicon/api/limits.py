@@ -1,0 +1,65 @@
+"""Every limit that the API enforces. The OpenAPI document states them from here, so what it says is what is checked."""
+
+from __future__ import annotations
+
+from infinicon.errors import Detail
+
+KIB = 1024
+MIB = 1024 * KIB
+
+HEAD_BYTES = 64 * KIB
+BODY_IDLE_SECONDS = 30.0
+JSON_DEPTH = 64
+
+IDENTIFIER_CHARACTERS = 256
+SCOPE_FILTERS_BYTES = 16 * KIB
+
+EPISODES = 1_000
+CONTENT_BYTES = 1 * MIB
+CONTENT_TYPE_CHARACTERS = 255
+DEDUPE_KEY_CHARACTERS = 1_024
+METADATA_BYTES = 16 * KIB
+TAGS = 64
+TAG_CHARACTERS = 256
+LABEL_CHARACTERS = 256
+IDEMPOTENCY_KEY_CHARACTERS = 255
+
+QUERY_CHARACTERS = 8_192
+QUERY_LIMIT = 1_000
+QUERY_LIMIT_DEFAULT = 10
+
+REFS = 1_000
+
+WAITING_REQUESTS = 1_000
+"""Requests that wait for consistency `indexed` or `strong` at once. They hold neither a thread nor a connection."""
+
+THREADS = 64
+"""Requests that work at once; the others queue for a thread, in order."""
+
+
+def document(*, body_bytes: int, concurrent_requests: int, wait_seconds: float) -> dict[str, Detail]:
+    """The object `x-limits` of the OpenAPI document. Sizes are bytes of UTF-8, lengths are Unicode code points."""
+    return {
+        "bodyBytes": body_bytes,
+        "headBytes": HEAD_BYTES,
+        "jsonDepth": JSON_DEPTH,
+        "identifierCharacters": IDENTIFIER_CHARACTERS,
+        "scopeFiltersBytes": SCOPE_FILTERS_BYTES,
+        "episodesPerRequest": EPISODES,
+        "contentBytes": CONTENT_BYTES,
+        "contentTypeCharacters": CONTENT_TYPE_CHARACTERS,
+        "dedupeKeyCharacters": DEDUPE_KEY_CHARACTERS,
+        "metadataBytes": METADATA_BYTES,
+        "tagsPerEpisode": TAGS,
+        "tagCharacters": TAG_CHARACTERS,
+        "labelCharacters": LABEL_CHARACTERS,
+        "idempotencyKeyCharacters": IDEMPOTENCY_KEY_CHARACTERS,
+        "queryCharacters": QUERY_CHARACTERS,
+        "queryLimit": QUERY_LIMIT,
+        "queryLimitDefault": QUERY_LIMIT_DEFAULT,
+        "refsPerRequest": REFS,
+        "concurrentRequests": concurrent_requests,
+        "waitingRequests": WAITING_REQUESTS,
+        "waitSeconds": wait_seconds,
+        "bodyIdleSeconds": BODY_IDLE_SECONDS,
+    }

@@ -1,0 +1,220 @@
+"""The OpenAPI document. Bodies are parsed by our own strict reader, so their schemas are attached here, from the same models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+
+from infinicon.api import limits
+from infinicon.api.wire.hydrate import HydrateReply, HydrateRequest
+from infinicon.api.wire.ingest import IngestEpisode, IngestReply, IngestRequest
+from infinicon.api.wire.jobs import GetJobRequest, Job
+from infinicon.api.wire.query import QueryReply, QueryRequest
+from infinicon.api.wire.shared import MemoryApiError
+from infinicon.api.wire.validate import Body
+from infinicon.settings import Settings
+
+SCHEMAS = "#/components/schemas/{model}"
+MODELS: Sequence[type[Body]] = (
+    IngestRequest,
+    IngestEpisode,
+    IngestReply,
+    QueryRequest,
+    QueryReply,
+    HydrateRequest,
+    HydrateReply,
+    GetJobRequest,
+    Job,
+    MemoryApiError,
+)
+
+DESCRIPTION = """A self-hosted memory runtime for AI agents: Memory API v0.
+
+**Keys.** `Authorization: Bearer KEY` on every route under /v0. The key says who the tenant is; `scope.tenantId` must agree.
+
+**Errors.** Every 4xx and 5xx has a MemoryApiError as its body: a stable `code`, a `message` for people, and whether a retry can
+help (`retryable`). It names fields and rules and never repeats what was sent. The fault of one episode is the `error` of its result
+in a 200, beside accepted neighbours: `invalid_request`, `invalid_content` (NUL, lone surrogates, not of its contentType),
+`too_large`, `unsupported_media_type`, `dedupe_conflict`.
+
+**JSON** is strict UTF-8: no NaN or Infinity, no number beyond a double, nesting at most 64 levels. Unknown fields are tolerated.
+Times are RFC 3339 with a zone, within the years 0001 to 9999.
+
+**Waiting.** `consistency: indexed` on ingest answers when every created or deduplicated episode is visible to query; otherwise the
+answer is 504 `index_timeout`, whose `details` hold `jobId` and `results` (the episodes are stored all the same), and `failed` with
+the error of each episode that failed on its way. `consistency: strong` on query waits for what was accepted in the scope before;
+otherwise the answer is 504 `consistency_unavailable`.
+
+**Limits** are in `x-limits`: sizes in bytes of UTF-8, lengths in Unicode code points. A body over its limit is 413. More
+requests at once than `concurrentRequests` are 429 with Retry-After.
+"""
+
+ERRORS = {
+    400: "invalid_request, invalid_cursor, scope_mismatch: the body, the count, the scope or a parameter breaks a rule.",
+    401: "unauthorized: no valid key.",
+    403: "unauthorized: the key lacks the permission, the tenant or the namespace.",
+    404: "not_found: unknown, foreign and malformed ids alike.",
+    413: "too_large: the body is over its limit.",
+    415: "unsupported_media_type: the body is not JSON in UTF-8, or is compressed.",
+    422: "idempotency_conflict: the same Idempotency-Key came with another body.",
+    429: "overloaded: come back after Retry-After seconds.",
+    500: "internal: a fault of ours.",
+    503: "unavailable: the database or the encoder does not answer.",
+    504: "index_timeout, consistency_unavailable: what was waited for did not happen in time.",
+}
+WITH_BODY = (400, 401, 403, 413, 415, 429, 500, 503)
+
+SCOPE = {"tenantId": "acme", "namespaceId": "support"}
+EPISODE_REF = {"id": "019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3d", "type": "episode", "scope": SCOPE}
+
+
+def _json(model: type[Body], example: object = None) -> dict[str, Any]:
+    media: dict[str, Any] = {"schema": {"$ref": SCHEMAS.format(model=model.__name__)}}
+    if example is not None:
+        media["example"] = example
+    return {"application/json": media}
+
+
+def _failures(statuses: Sequence[int]) -> dict[str, Any]:
+    answers = {str(status): {"description": ERRORS[status], "content": _json(MemoryApiError)} for status in statuses}
+    if "401" in answers:
+        answers["401"]["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}}}
+    for status in {"429", "503"} & answers.keys():
+        answers[status]["headers"] = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
+    return {**answers, "default": {"description": "Any other error.", "content": _json(MemoryApiError)}}
+
+
+def _operation(
+    name: str,
+    summary: str,
+    *,
+    reply: type[Body],
+    statuses: Sequence[int],
+    request: type[Body] | None = None,
+    example: object = None,
+    parameters: Sequence[dict[str, Any]] = (),
+) -> dict[str, Any]:
+    """Keyword arguments for a route's decorator."""
+    extra: dict[str, Any] = {
+        "security": [{"apiKey": []}],
+        "responses": {"200": {"description": "The answer.", "content": _json(reply)}, **_failures(statuses)},
+    }
+    if request is not None:
+        extra["requestBody"] = {"required": True, "content": _json(request, example)}
+    if parameters:
+        extra["parameters"] = list(parameters)
+    return {"operation_id": name, "summary": summary, "openapi_extra": extra}
+
+
+def _parameter(name: str, place: str, description: str, *, required: bool, longest: int) -> dict[str, Any]:
+    schema = {"type": "string", "minLength": 1, "maxLength": longest}
+    return {"name": name, "in": place, "required": required, "description": description, "schema": schema}
+
+
+def _health(name: str, summary: str, status: str, failures: Sequence[int] = ()) -> dict[str, Any]:
+    schema = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string", "const": status}}}
+    answers: dict[str, Any] = {"200": {"description": "Yes.", "content": {"application/json": {"schema": schema}}}}
+    for failure in failures:
+        answers[str(failure)] = {"description": ERRORS[failure], "content": _json(MemoryApiError)}
+    return {"operation_id": name, "summary": summary, "openapi_extra": {"responses": answers}}
+
+
+INGEST = _operation(
+    "ingest",
+    "Write one or more episodes into memory",
+    request=IngestRequest,
+    reply=IngestReply,
+    statuses=(*WITH_BODY, 422, 504),
+    example={
+        "scope": SCOPE,
+        "episodes": [
+            {"contentType": "text/plain", "content": "The gate code is on the blue tag.", "dedupeKey": "note-1"}
+        ],
+    },
+    parameters=[
+        _parameter(
+            "Idempotency-Key",
+            "header",
+            "Visible ASCII. The same key with the same body replays the whole reply; with another body it is a conflict.",
+            required=False,
+            longest=limits.IDEMPOTENCY_KEY_CHARACTERS,
+        )
+    ],
+)
+QUERY = _operation(
+    "query",
+    "Find memory: ranked refs, without content",
+    request=QueryRequest,
+    reply=QueryReply,
+    statuses=(*WITH_BODY, 504),
+    example={"scope": SCOPE, "query": "Where is the gate code?", "limit": 5},
+)
+HYDRATE = _operation(
+    "hydrate",
+    "Load whole objects for refs",
+    request=HydrateRequest,
+    reply=HydrateReply,
+    statuses=WITH_BODY,
+    example={"scope": SCOPE, "refs": [EPISODE_REF], "includeProvenance": True},
+)
+GET_JOB = _operation(
+    "getJob",
+    "What became of accepted work",
+    request=GetJobRequest,
+    reply=Job,
+    statuses=(*WITH_BODY, 404),
+    example={"scope": SCOPE, "jobId": "019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3e"},
+)
+READ_JOB = _operation(
+    "readJob",
+    "What became of accepted work (the same answer as getJob)",
+    reply=Job,
+    statuses=(400, 401, 403, 404, 429, 500, 503),
+    parameters=[
+        _parameter("jobId", "path", "From the reply of ingest.", required=True, longest=limits.IDENTIFIER_CHARACTERS),
+        _parameter("tenantId", "query", "Of the scope.", required=True, longest=limits.IDENTIFIER_CHARACTERS),
+        _parameter("namespaceId", "query", "Of the scope.", required=True, longest=limits.IDENTIFIER_CHARACTERS),
+        _parameter("agentId", "query", "Of the scope.", required=False, longest=limits.IDENTIFIER_CHARACTERS),
+        _parameter("sessionId", "query", "Of the scope.", required=False, longest=limits.IDENTIFIER_CHARACTERS),
+    ],
+)
+HEALTHZ = _health("healthz", "Does the process live?", "ok")
+READYZ = _health("readyz", "Can it serve: database, schema and encoder?", "ready", failures=(503,))
+
+
+def _without_null_defaults(schema: Any) -> Any:
+    """An absent member has no value at all, so a default of null would say something else (and not fit its own type)."""
+    if isinstance(schema, dict):
+        kept = {name: part for name, part in schema.items() if not (name == "default" and part is None)}
+        return {name: _without_null_defaults(part) for name, part in kept.items()}
+    return [_without_null_defaults(part) for part in schema] if isinstance(schema, list) else schema
+
+
+def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
+    document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    _, definitions = models_json_schema([(model, "validation") for model in MODELS], ref_template=SCHEMAS)
+    document["components"] = {
+        "schemas": {name: _without_null_defaults(schema) for name, schema in sorted(definitions["$defs"].items())},
+        "securitySchemes": {"apiKey": {"type": "http", "scheme": "bearer", "description": "An API key of one tenant."}},
+    }
+    document["x-limits"] = limits.document(
+        body_bytes=settings.max_body_bytes,
+        concurrent_requests=settings.max_concurrent_requests,
+        wait_seconds=settings.index_wait,
+    )
+    return document
+
+
+def install(app: FastAPI, settings: Settings) -> None:
+    """Make /openapi.json answer with our document, built once."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = build(app, settings)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # the way FastAPI documents it

@@ -1,0 +1,1 @@
+"""One module per verb. A route translates and calls an operation once."""

@@ -1,0 +1,67 @@
+"""The API process: one event loop, loopback unless the settings say otherwise, gone within ten seconds of a signal."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from infinicon import runtime
+from infinicon.api import logs
+from infinicon.api.app import create_app
+from infinicon.api.entry import House
+from infinicon.api.protocol import Protocol
+from infinicon.settings import Settings
+from infinicon.tasks.enqueue import Dispatcher
+
+GRACE_SECONDS = 5
+
+
+class Server(uvicorn.Server):
+    """A server that sends waiting requests home before it waits for the others."""
+
+    def __init__(self, config: uvicorn.Config, house: House) -> None:
+        super().__init__(config)
+        self._house = house
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._house.waiting.close()
+        await super().shutdown(sockets)
+
+
+def serve(app: FastAPI, settings: Settings) -> None:
+    """Serve until a signal comes. Access is not logged: paths and query parameters hold names of tenants and namespaces."""
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        http=Protocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    house = app.state.house
+    assert isinstance(house, House)
+    Server(config, house).run()
+
+
+def run(settings: Settings) -> None:
+    """The process behind `infinicon api`: returns, or exits with status 0, when it was told to stop."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        sys.exit(0)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)  # uvicorn takes them over, and raises them again when it has stopped
+    logs.configure(settings.log_level)
+    own = runtime.runtime()
+    serve(create_app(own, Dispatcher(own)), settings)
