@@ -41,7 +41,7 @@ chaos: setup ## the tests that kill processes
 	$(BIN)/python -m pytest tests/chaos
 
 bench: setup ## pipeline efficiency, written to bench/results
-	$(BIN)/python bench/pipeline.py
+	$(BIN)/python -m bench.pipeline
 
 clean: ## remove .venv and what tools left behind
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

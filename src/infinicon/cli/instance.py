@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -135,15 +134,8 @@ def _code(answer: httpx.Response) -> str:
         return "(not a MemoryApiError)"
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def start(
-    data_dir: Path, port: int, variables: Mapping[str, str] = MappingProxyType({})
+    data_dir: Path, port: int = 0, variables: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[subprocess.Popen[str], Instance]:
     """Start `infinicon up` and wait for its ready line. Its standard error goes to DIR/up.log.
 
@@ -216,11 +208,9 @@ def stop(child: subprocess.Popen[str], *, patience: float = STOP_SECONDS + 5) ->
 
 
 @contextlib.contextmanager
-def running(
-    data_dir: Path, port: int | None = None, variables: Mapping[str, str] = MappingProxyType({})
-) -> Iterator[Instance]:
-    """An Instance for the length of the block, on a free port where none is given."""
-    child, instance = start(data_dir, port or free_port(), variables)
+def running(data_dir: Path, port: int = 0, variables: Mapping[str, str] = MappingProxyType({})) -> Iterator[Instance]:
+    """An Instance for the length of the block, on a free port unless one is given."""
+    child, instance = start(data_dir, port, variables)
     try:
         yield instance
     finally:
