@@ -7,6 +7,8 @@ imports them.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -94,6 +96,7 @@ class Settings(BaseSettings):
     reconcile_every: float = Field(5.0, gt=0, description="How often beat looks for lost work.")
 
     # Flower
+    flower_host: str = Field("127.0.0.1", description="Where Flower listens; loopback unless you say otherwise.")
     flower_port: int = Field(5555, ge=0, le=65535, description="The port of Flower.")
     flower_user: str = Field("operator", description="Flower's user.")
     flower_password: SecretStr = Field(
@@ -162,3 +165,26 @@ def load_settings() -> Settings:
 def settings() -> Settings:
     """The settings of this process, read at the first call."""
     return load_settings()
+
+
+def child_environment(given: Mapping[str, str], *, bare: bool = False) -> dict[str, str]:
+    """The environment for a child process: ours, without any address or secret of Infinicon, and with `given` on top.
+
+    `given` holds whole variable names. A bare one is for servers that are not ours: nothing but where programs and libraries are.
+    """
+    if bare:
+        return {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ} | dict(given)
+    # pydantic-settings reads names in any case, so they are withheld in any case.
+    return {name: value for name, value in os.environ.items() if name.upper() not in _guarded()} | dict(given)
+
+
+def set_for_libraries(variables: Mapping[str, str]) -> None:
+    """Set variables that other libraries own, unless the person who started us did. To be called before they are imported."""
+    for name, value in variables.items():
+        os.environ.setdefault(name, value)
+
+
+@cache
+def _guarded() -> frozenset[str]:
+    guarded = {name for name, field in Settings.model_fields.items() if field.annotation is SecretStr}
+    return frozenset(PREFIX + name.upper() for name in guarded | {"encoder_url", "master_key_file"})

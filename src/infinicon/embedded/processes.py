@@ -1,0 +1,95 @@
+"""Our own processes: the one list that `infinicon up`, docker-compose and the command line agree on."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from infinicon.embedded import launch
+from infinicon.embedded.child import ChildSpec, StopSteps
+from infinicon.settings import PREFIX, child_environment
+
+# Two-thread encoding beside anything else falls to a quarter where OpenMP's threads spin while they wait; and Hugging Face's tokenizers
+# must not start threads of their own in a process that may fork.
+MODEL_ENVIRONMENT: Mapping[str, str] = {
+    "OMP_WAIT_POLICY": "PASSIVE",
+    "GOMP_SPINCOUNT": "0",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+_TERM: StopSteps = ((signal.SIGTERM, 5.0),)
+# For a Celery worker SIGTERM is a warm shutdown: it finishes the stage it is in.
+_WARM: StopSteps = ((signal.SIGTERM, 8.0),)
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process kind. `argv` follows `python -m infinicon.cli`; `settings` are the addresses and secrets it needs, and no others."""
+
+    name: str
+    argv: tuple[str, ...]
+    settings: tuple[str, ...]
+    environment: Mapping[str, str]
+    stop: StopSteps
+
+
+PROCESSES: tuple[Process, ...] = (
+    Process("encoder", ("encoder",), ("encoder_url", "master_key"), MODEL_ENVIRONMENT, _TERM),
+    Process(
+        "api",
+        ("api",),
+        ("database_url", "sweeper_database_url", "broker_url", "encoder_url", "master_key"),
+        {},
+        _TERM,
+    ),
+    Process(
+        "worker-cpu",
+        ("worker", "cpu"),
+        ("database_url", "sweeper_database_url", "results_database_url", "broker_url", "master_key"),
+        MODEL_ENVIRONMENT,
+        _WARM,
+    ),
+    Process(
+        "worker-interactive",
+        ("worker", "interactive"),
+        ("database_url", "results_database_url", "broker_url", "encoder_url", "master_key"),
+        MODEL_ENVIRONMENT,
+        _WARM,
+    ),
+    Process(
+        "worker-embed",
+        ("worker", "embed"),
+        ("database_url", "results_database_url", "broker_url", "master_key"),
+        MODEL_ENVIRONMENT,
+        _WARM,
+    ),
+    Process("beat", ("beat",), ("broker_url",), {}, _TERM),
+    Process("flower", ("flower",), ("broker_url", "flower_password"), {}, _TERM),
+)
+
+WORKER_KINDS = tuple(process.argv[1] for process in PROCESSES if process.argv[0] == "worker")
+
+
+def process(*argv: str) -> Process:
+    """The process of this command line."""
+    return next(found for found in PROCESSES if found.argv == argv)
+
+
+def child_spec(process: Process, values: Mapping[str, str], extra: Mapping[str, str]) -> ChildSpec:
+    """How the supervisor starts it: `values` are all addresses and secrets by setting name, of which it gets its own; `extra` are whole
+    variables that it gets besides."""
+    given = {PREFIX + name.upper(): values[name] for name in process.settings}
+    # Without PYTHONSAFEPATH `python -m` would import from whatever folder the person stood in.
+    python = {"PYTHONSAFEPATH": "1", "PYTHONUNBUFFERED": "1"}
+    return ChildSpec(
+        name=process.name,
+        command=launch.command(
+            [sys.executable, "-m", "infinicon.cli", *process.argv],
+            # Abruptly: leases and unacknowledged messages exist for this, and the port must be free for the next start.
+            death_signal=signal.SIGKILL,
+        ),
+        environment=child_environment({**python, **process.environment, **given, **extra}),
+        stop=process.stop,
+    )

@@ -1,0 +1,1 @@
+"""All that knows Celery: the application, its tasks, its results, and Flower."""

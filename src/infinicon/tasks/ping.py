@@ -1,0 +1,18 @@
+"""Which workers answer on a broker."""
+
+from __future__ import annotations
+
+from celery import Celery
+from kombu.exceptions import OperationalError
+
+
+def answering(broker_url: str, *, timeout: float = 0.5) -> frozenset[str]:
+    """Node names of the workers that consume now, as far as they answer within `timeout` seconds."""
+    # No result backend, and not the application of the tasks: a ping needs neither settings nor handlers.
+    with Celery(broker=broker_url, set_as_current=False) as app:
+        app.conf.broker_transport_options = {"socket_connect_timeout": 2, "socket_timeout": 2}
+        try:
+            replies = app.control.ping(timeout=timeout)
+        except OperationalError:
+            return frozenset()
+    return frozenset(name for reply in replies or () for name in reply)
