@@ -183,8 +183,9 @@ def _wait_until_ready(child: subprocess.Popen[str], log: Path) -> None:
 
 
 def _read_lines(stream: Any, lines: Queue[str]) -> None:
-    for line in stream:
-        lines.put(line)
+    with stream:
+        for line in stream:
+            lines.put(line)
 
 
 def stop(child: subprocess.Popen[str], *, patience: float = STOP_SECONDS + 5) -> float:
