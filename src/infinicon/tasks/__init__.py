@@ -1,1 +1,1 @@
-"""All that knows Celery: the application, its tasks, its results, and Flower."""
+"""The only Celery: names, messages, handlers, results and the processes that run them."""

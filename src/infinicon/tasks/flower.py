@@ -27,6 +27,7 @@ from tornado.ioloop import IOLoop
 from tornado.netutil import bind_sockets
 
 from infinicon.settings import Settings
+from infinicon.tasks.app import configure
 
 MAX_TASKS = 5_000
 MAX_WORKERS = 200
@@ -151,8 +152,9 @@ def run(settings: Settings) -> None:
         SettingsError: there is no password.
     """
     settings.need("broker_url", "flower_password")
-    from infinicon.tasks.app import app
-
+    app = configure(settings)
+    # Flower watches; it needs no handler, and so nothing that handlers import.
+    app.conf.imports = ()
     serve(settings, app)
 
 

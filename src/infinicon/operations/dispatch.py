@@ -1,0 +1,74 @@
+"""dispatch: waiting episodes become batches, and batches that lost their worker or their message come back.
+
+Both run as the sweeper, which sees ids and states only. What they answer with is published after their commit; a publication that
+fails costs nothing but time, because the batch stays in Postgres and is found again.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+from infinicon.domain import BatchRef, Fault, Lane
+from infinicon.errors import StageTimeout
+from infinicon.store import sweeps
+from infinicon.store.database import Database, Transaction, retry_conflicts
+
+
+@dataclass(frozen=True, slots=True)
+class LaneLimits:
+    """How much of one lane goes at once: episodes and estimated tokens in a batch, open batches in the window."""
+
+    episodes: int
+    tokens: int
+    window: int
+
+
+@retry_conflicts
+def dispatch(sweeper: Database, lane: Lane, limits: LaneLimits) -> list[BatchRef]:
+    """Fill the lane's window: each batch goes to the tenant with the fewest open ones, and takes what it has waited for longest.
+
+    A batch holds episodes of any number of jobs and namespaces of its tenant.
+    """
+    with sweeper.transaction(None) as tx:
+        sweeps.take_turn(tx, lane)
+        open_now, shares = sweeps.shares(tx, lane)
+        return _fill(tx, lane, limits, limits.window - open_now, shares)
+
+
+def _fill(
+    tx: Transaction, lane: Lane, limits: LaneLimits, free: int, shares: list[sweeps.Share]
+) -> list[BatchRef]:
+    heap = [(share.open, order, share.tenant) for order, share in enumerate(shares)]
+    heapq.heapify(heap)
+    claimed: list[BatchRef] = []
+    while heap and len(claimed) < free:
+        held, order, tenant = heapq.heappop(heap)
+        batch = sweeps.claim(tenant, tx, lane, limits.episodes, limits.tokens)
+        if batch is not None:
+            claimed.append(batch)
+            heapq.heappush(heap, (held + 1, order, tenant))
+    return claimed
+
+
+@retry_conflicts
+def reconcile(
+    sweeper: Database, *, republish_after: float, attempts: int, abandoned: bool = False
+) -> list[BatchRef]:
+    """Batches to publish again: their worker died, their message got lost, or their wait is over.
+
+    `abandoned` says that all workers and the broker were started anew, so that nothing of before is alive: then no lease and no
+    message counts, and no try is held against a batch.
+    """
+    timeout = StageTimeout("the stage did not finish within its attempts")
+    fault = Fault(timeout.code, timeout.message, timeout.retryable)
+    with sweeper.transaction(None) as tx:
+        sweeps.expire_leases(tx, everything=abandoned, counts=not abandoned)
+        sweeps.settle_exhausted(tx, attempts, fault)
+        return sweeps.republish(tx, republish_after, everything=abandoned)
+
+
+def forget(sweeper: Database, seconds: float) -> None:
+    """Drop what was only needed to run: closed batches, task results, stored replies."""
+    with sweeper.transaction(None) as tx:
+        sweeps.forget(tx, seconds)

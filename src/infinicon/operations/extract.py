@@ -1,0 +1,127 @@
+"""extract: the first stage. Episodes of a batch become atoms, each linked to the span that it comes from."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from uuid import UUID
+
+from infinicon.domain import BatchRef, EventType, Fault, MemoryType, Stage
+from infinicon.errors import InfiniconError
+from infinicon.ids import new_id
+from infinicon.operations.leases import Leases
+from infinicon.operations.guard import guarded
+from infinicon.ports import Extraction, Extractor, SourceEpisode
+from infinicon.store import atoms, batches, events, jobs
+from infinicon.store.atoms import NewAtom, Outcome, PendingEpisode
+from infinicon.store.database import Database, retry_conflicts
+
+Found = Mapping[UUID, tuple[PendingEpisode, Extraction]]
+
+
+def extract(database: Database, extractor: Extractor, leases: Leases, ref: BatchRef) -> dict[str, int]:
+    """Extract the batch's episodes; one that the extractor cannot take fails alone. Answers with counts.
+
+    Raises:
+        LeaseLost: another worker has the batch.
+    """
+    with leases.stage(ref) as token:
+        with database.transaction(ref.tenant) as tx:
+            pending = atoms.pending(ref.tenant, tx, ref.batch)
+        found: dict[UUID, tuple[PendingEpisode, Extraction]] = {}
+        faults: dict[UUID, Fault] = {}
+        for episode in pending:
+            try:
+                found[episode.id] = episode, guarded(
+                    Stage.EXTRACT, extractor.name, extractor.extract, source(episode)
+                )
+            except InfiniconError as error:
+                details = {**error.details, "stage": Stage.EXTRACT.value}
+                faults[episode.id] = Fault(error.code, error.message, error.retryable, details)
+        created = _commit(database, f"{extractor.name}@{extractor.version}", ref, token, found, faults)
+    return {"episodes": len(pending), "atoms": created, "failed": len(faults)}
+
+
+def source(episode: PendingEpisode) -> SourceEpisode:
+    """What the extractor sees."""
+    textual = episode.content_type.lower().startswith("text/")
+    return SourceEpisode(
+        episode.content_type,
+        episode.content if textual else json.loads(episode.content),
+        json.loads(episode.metadata),
+        episode.occurred_at,
+    )
+
+
+@retry_conflicts
+def _commit(
+    database: Database, producer: str, ref: BatchRef, token: UUID, found: Found, faults: Mapping[UUID, Fault]
+) -> int:
+    statements = [atom for episode, extraction in found.values() for atom in _statements(episode, extraction)]
+    with database.transaction(ref.tenant) as tx:
+        batches.hold(ref.tenant, tx, ref.batch, token)
+        new = atoms.insert(ref.tenant, tx, producer, statements)
+        atoms.record(ref.tenant, tx, [_outcome(*pair) for pair in found.values()])
+        failed = batches.fail_episodes(ref.tenant, tx, ref.batch, faults)
+        batches.advance(ref.tenant, tx, ref.batch, token, Stage.EMBED)
+        errors = {job: faults[episode] for episode, job in failed.items()}
+        jobs.count(ref.tenant, tx, {}, Counter(failed.values()), errors)
+        events.append(
+            ref.tenant, tx, [_event(found[atom.episode][0], atom.id) for atom in statements if atom.id in new]
+        )
+    return len(new)
+
+
+def _statements(episode: PendingEpisode, extraction: Extraction) -> Sequence[NewAtom]:
+    return [
+        NewAtom(
+            id=new_id(),
+            episode=episode.id,
+            namespace=episode.namespace,
+            fingerprint=fingerprint(episode.agent_id, episode.session_id, atom.speaker, atom.content),
+            content=atom.content,
+            atom_type=atom.atom_type,
+            speaker=atom.speaker,
+            occurred_at=atom.occurred_at or episode.occurred_at,
+            confidence=atom.confidence,
+            span=atom.span,
+            whole=extraction.whole,
+        )
+        for atom in extraction.atoms
+    ]
+
+
+def fingerprint(agent_id: str | None, session_id: str | None, speaker: str | None, statement: str) -> bytes:
+    """Names a statement in its scope, 16 bytes: NFC, white space folded, every script and letter case kept.
+
+    The first byte of each part tells an absent one from an empty one. The rule's version is part of the digest: 1.
+    """
+    digest = blake2b(b"1", digest_size=16)
+    folded = " ".join(unicodedata.normalize("NFC", statement).split())
+    for part in (agent_id, session_id, speaker, folded):
+        encoded = b"" if part is None else b"=" + part.encode()
+        digest.update(len(encoded).to_bytes(4, "big") + encoded)
+    return digest.digest()
+
+
+def _outcome(episode: PendingEpisode, extraction: Extraction) -> Outcome:
+    """An episode whose only atom says all of it is found by that atom; indexing it as well would count it double."""
+    same = extraction.searchable == episode.content
+    return Outcome(
+        episode.id, None if same else extraction.searchable, extraction.speaker, embed_self=not extraction.whole
+    )
+
+
+def _event(episode: PendingEpisode, atom: UUID) -> events.NewEvent:
+    return events.NewEvent(
+        episode.namespace,
+        EventType.ATOM_EXTRACTED,
+        atom,
+        MemoryType.ATOM,
+        episode.job,
+        episode.agent_id,
+        episode.session_id,
+    )

@@ -1,0 +1,42 @@
+"""hydrate: refs become whole objects; what cannot be shown is reported, never silently gone."""
+
+from __future__ import annotations
+
+from infinicon.domain import Caller, HydrateReply, HydrateRequest, Memory, MemoryRef, Permission, Scope
+from infinicon.operations import scopes
+from infinicon.store import memories
+from infinicon.store.database import Database
+
+
+def hydrate(database: Database, caller: Caller, request: HydrateRequest) -> HydrateReply:
+    """Load objects of the request's scope, each once and in the order of the refs.
+
+    A ref that is foreign, unknown, gone, of another type, or whose scope is not the request's, is missing: all alike.
+
+    Raises:
+        Unauthorized: the key may not read this scope.
+    """
+    with database.transaction(caller.tenant) as tx:
+        scope = scopes.resolve(tx, caller, request.scope, Permission.HYDRATE)
+        loaded = memories.load(scope, tx, {ref.id for ref in request.refs})
+    objects: list[Memory] = []
+    missing: list[MemoryRef] = []
+    shown = set()
+    for ref in request.refs:
+        memory = loaded.get(ref.id)
+        if memory is None or memory.type is not ref.type or not _agrees(ref.scope, memory.scope):
+            missing.append(ref)
+        elif ref.id not in shown:
+            shown.add(ref.id)
+            objects.append(memory)
+    return HydrateReply(objects, missing)
+
+
+def _agrees(named: Scope, own: Scope) -> bool:
+    """Whether what a ref says of its scope is true; it may say less than there is."""
+    return (
+        named.tenant_id == own.tenant_id
+        and named.namespace_id == own.namespace_id
+        and named.agent_id in {None, own.agent_id}
+        and named.session_id in {None, own.session_id}
+    )

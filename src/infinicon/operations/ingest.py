@@ -1,0 +1,219 @@
+"""ingest: one transaction from the request to durable episodes, their job and their events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from infinicon.domain import (
+    NIL_ID,
+    ActorRef,
+    Caller,
+    EventType,
+    Fault,
+    IngestEpisode,
+    IngestReply,
+    IngestRequest,
+    IngestResult,
+    IngestStatus,
+    Json,
+    Lane,
+    MemoryRef,
+    MemoryType,
+    Permission,
+    ScopeKey,
+    Status,
+    Warning,
+)
+from infinicon.errors import DedupeConflict, IdempotencyConflict, InfiniconError, InvalidContent, UnsupportedMediaType
+from infinicon.ids import new_id
+from infinicon.keyring import Keyring
+from infinicon.operations import scopes
+from infinicon.ports import Extractor
+from infinicon.store import episodes, events, jobs, replies
+from infinicon.store.database import Database, Transaction, retry_conflicts
+from infinicon.store.episodes import NewEpisode, StoredEpisode
+
+INTERACTIVE_EPISODES = 16
+"""A request without `lane` that holds no more episodes than this goes through the interactive lane."""
+
+Prepared = NewEpisode | Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the inserts did: ids that are new, and what stands under the dedupeKeys that were taken."""
+
+    new: set[UUID]
+    taken: Mapping[bytes, StoredEpisode]
+    firsts: Mapping[bytes, NewEpisode]
+
+
+@retry_conflicts
+def ingest(
+    database: Database, keyring: Keyring, extractor: Extractor, caller: Caller, request: IngestRequest
+) -> IngestReply:
+    """Store episodes as pending; a fault of one is its own result and leaves its neighbours alone.
+
+    Raises:
+        Unauthorized: the key may not write to this scope.
+        IdempotencyConflict: the Idempotency-Key stands for another body.
+        Unavailable: nothing was stored; sending the same again is safe.
+    """
+    with database.transaction(caller.tenant) as tx:
+        scope = scopes.resolve(tx, caller, request.scope, Permission.INGEST, create=True)
+        key = None
+        if request.idempotency_key is not None:
+            key = keyring.mac("idempotency", str(scope.namespace).encode(), request.idempotency_key.encode())
+            earlier = replies.reserve(caller.tenant, tx, key, request.body_digest)
+            if earlier is not None:
+                return _replay(scope, request, earlier)
+        prepared = [_prepare(keyring, extractor, scope, caller, episode) for episode in request.episodes]
+        job, lane = new_id(), request.lane or _lane(len(prepared))
+        written = _write(scope, tx, prepared)
+        revivable = [
+            stored.id for stored in written.taken.values() if stored.idle and stored.status is not Status.TOMBSTONED
+        ]
+        created = [e for e in prepared if isinstance(e, NewEpisode) and e.id in written.new]
+        episodes.queue(scope, tx, job, lane, created)
+        revived = episodes.requeue(scope, tx, job, lane, revivable)
+        jobs.insert(scope, tx, job, "ingest", lane, request.label, len(created) + len(revived))
+        reply = IngestReply([_result(scope, written, e) for e in prepared], job)
+        if key is not None:
+            replies.keep(caller.tenant, tx, key, _kept(reply))
+        events.append(caller.tenant, tx, [_event(scope, e.id, job) for e in created])
+    return reply
+
+
+def _lane(number: int) -> Lane:
+    return Lane.INTERACTIVE if number <= INTERACTIVE_EPISODES else Lane.BULK
+
+
+def _prepare(
+    keyring: Keyring, extractor: Extractor, scope: ScopeKey, caller: Caller, episode: IngestEpisode | Fault
+) -> Prepared:
+    """Check and digest one episode. Digests are made of what came in, before anything is replaced in it."""
+    if isinstance(episode, Fault):
+        return episode
+    media_type = episode.content_type.partition(";")[0].strip().lower()
+    textual = media_type.startswith("text/")
+    if not extractor.supports(media_type):
+        return _fault(UnsupportedMediaType("nothing here reads this contentType", details={"field": "contentType"}))
+    if textual and not isinstance(episode.content, str):
+        return _fault(InvalidContent("content must be a string for text/*", details={"field": "content"}))
+    content = episode.content if isinstance(episode.content, str) and textual else dump(episode.content)
+    canonical = content if textual else dump(episode.content, sort_keys=True)
+    return NewEpisode(
+        id=new_id(),
+        content_type=episode.content_type,
+        content=content,
+        created_by=episode.created_by or ActorRef(f"key:{caller.key}", "system"),
+        metadata=episode.metadata,
+        tags=episode.tags,
+        dedupe_key=episode.dedupe_key,
+        dedupe_hmac=_dedupe_hmac(keyring, scope, episode.dedupe_key),
+        content_hmac=keyring.mac("content", media_type.encode(), canonical.encode()),
+        occurred_at=episode.occurred_at,
+        expires_at=episode.expires_at,
+        tokens=len(content.encode()) // 4 + 1,
+    )
+
+
+def _dedupe_hmac(keyring: Keyring, scope: ScopeKey, key: str | None) -> bytes | None:
+    """Covers the parts of the scope that are no column of the unique index; a part that is absent equals only itself."""
+    if key is None:
+        return None
+    parts = [b"" if part is None else b"=" + part.encode() for part in (scope.agent_id, scope.session_id)]
+    return keyring.mac("dedupe", *parts, key.encode())
+
+
+def _write(scope: ScopeKey, tx: Transaction, prepared: Sequence[Prepared]) -> Written:
+    """Insert the first episode of each dedupeKey; the request's later ones meet it like strangers."""
+    firsts: dict[bytes, NewEpisode] = {}
+    unkeyed = []
+    for episode in prepared:
+        if isinstance(episode, Fault):
+            continue
+        if episode.dedupe_hmac is None:
+            unkeyed.append(episode)
+        else:
+            firsts.setdefault(episode.dedupe_hmac, episode)
+    new = episodes.insert(scope, tx, [*unkeyed, *firsts.values()])
+    missing = [hmac for hmac, episode in firsts.items() if episode.id not in new]
+    # A new statement, and so a new snapshot: it sees the rows that the insert waited for.
+    taken = episodes.find_by_dedupe(scope, tx, missing) if missing else {}
+    return Written(new, taken, firsts)
+
+
+def _result(scope: ScopeKey, written: Written, episode: Prepared) -> IngestResult:
+    if isinstance(episode, Fault):
+        return IngestResult(_ref(scope, NIL_ID), IngestStatus.REJECTED, episode)
+    if episode.id in written.new:
+        return IngestResult(_ref(scope, episode.id), IngestStatus.CREATED)
+    assert episode.dedupe_hmac is not None  # only a taken key keeps an episode from being inserted
+    first = written.firsts[episode.dedupe_hmac]
+    stored = written.taken.get(episode.dedupe_hmac) or StoredEpisode(
+        first.id, Status.PENDING, first.content_hmac, idle=False
+    )
+    ref = _ref(scope, stored.id)
+    if stored.status is Status.TOMBSTONED:
+        gone = Warning("tombstoned", "this episode was deleted; nothing new was stored", [ref])
+        return IngestResult(ref, IngestStatus.DEDUPLICATED, warnings=[gone])
+    if stored.content_hmac != episode.content_hmac:
+        conflict = DedupeConflict("the dedupeKey stands for other content", details={"field": "dedupeKey"})
+        return IngestResult(ref, IngestStatus.REJECTED, _fault(conflict))
+    return IngestResult(ref, IngestStatus.DEDUPLICATED)
+
+
+def _ref(scope: ScopeKey, episode: UUID) -> MemoryRef:
+    return MemoryRef(episode, MemoryType.EPISODE, scope.named)
+
+
+def _fault(error: InfiniconError) -> Fault:
+    return Fault(error.code, error.message, error.retryable, error.details)
+
+
+def _event(scope: ScopeKey, episode: UUID, job: UUID) -> events.NewEvent:
+    return events.NewEvent(
+        scope.namespace,
+        EventType.EPISODE_INGESTED,
+        episode,
+        MemoryType.EPISODE,
+        job,
+        scope.agent_id,
+        scope.session_id,
+    )
+
+
+def dump(value: Json, *, sort_keys: bool = False) -> str:
+    """JSON as it is stored: compact, keys in the order they came, nothing escaped that need not be."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys, allow_nan=False)
+
+
+def _kept(reply: IngestReply) -> Json:
+    """A reply without its scope, which the same request brings along again."""
+    results: list[Json] = [
+        {
+            "id": str(result.ref.id),
+            "status": result.status.value,
+            "error": None if result.error is None else json.loads(jobs.fault_json(result.error) or "null"),
+            "warnings": [[warning.code, warning.message] for warning in result.warnings],
+        }
+        for result in reply.results
+    ]
+    return {"job": str(reply.job_id), "results": results}
+
+
+def _replay(scope: ScopeKey, request: IngestRequest, earlier: tuple[bytes, Any]) -> IngestReply:
+    digest, kept = earlier
+    if digest != request.body_digest:
+        raise IdempotencyConflict("the Idempotency-Key stands for another request")
+    results = []
+    for item in kept["results"]:
+        ref = _ref(scope, UUID(item["id"]))
+        warnings = [Warning(code, message, [ref]) for code, message in item["warnings"]]
+        results.append(IngestResult(ref, IngestStatus(item["status"]), jobs.fault(item["error"]), warnings))
+    return IngestReply(results, UUID(kept["job"]))

@@ -1,0 +1,150 @@
+"""query: ranked refs. Meaning and words are searched side by side, and their scores added.
+
+A sum of scores, not of ranks: reciprocal rank fusion falls below its better leg where the legs differ (docs/decisions).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infinicon import lexemes
+from infinicon.domain import (
+    Caller,
+    Hit,
+    MemoryRef,
+    MemoryType,
+    Permission,
+    QueryReply,
+    QueryRequest,
+    Scope,
+    ScopeKey,
+    Status,
+    Warning,
+)
+from infinicon.operations import scopes
+from infinicon.ports import Embedder
+from infinicon.store import search, waiting
+from infinicon.store.database import Database, Transaction
+from infinicon.store.search import Candidate
+
+POOL = 200
+"""Rows that each leg contributes at least; a request for more gets more."""
+
+MEANING = 0.5
+"""Weight of the dense leg; words have the rest."""
+
+VISIBLE = (Status.ACTIVE,)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why a row is a candidate: its score, its cosine similarity, and the query's lexemes that it has."""
+
+    score: float
+    similarity: float | None
+    lexemes: frozenset[int]
+
+
+def query(database: Database, embedder: Embedder, caller: Caller, request: QueryRequest) -> QueryReply:
+    """The refs of a scope that fit the query best, the best first; equal scores are ordered newest first.
+
+    Raises:
+        Unauthorized: the key may not query this scope.
+        Unavailable: Postgres or the encoder does not answer.
+    """
+    scopes.allow(caller, request.scope, Permission.QUERY)
+    vector = embedder.embed_query(request.query)[0]
+    terms = {lexeme: word for word in lexemes.analyse(request.query) for lexeme in lexemes.lexeme_ids(word)}
+    with database.transaction(caller.tenant) as tx:
+        scope = scopes.resolve(tx, caller, request.scope, Permission.QUERY)
+        rows = _evidence(scope, tx, vector, list(terms), max(POOL, 4 * request.limit))
+        filters = None if request.scope.filters is None else json.dumps(request.scope.filters)
+        found = search.candidates(scope, tx, list(rows), VISIBLE, filters)
+        best = _best(found, rows)
+        sources = search.sources(scope, tx, [c.memory for c in best if c.type is MemoryType.ATOM])
+        behind = waiting.pending(scope, tx, waiting.now(tx))
+    kept = _without_doubles(best, sources)[: request.limit]
+    hits = [_hit(scope, candidate, rows[candidate.row], sources, terms) for candidate in kept]
+    return QueryReply(hits, [_eventual()] if behind else [])
+
+
+def _evidence(
+    scope: ScopeKey, tx: Transaction, vector: NDArray[np.float16], terms: Collection[int], limit: int
+) -> dict[int, Evidence]:
+    """Both legs, each scaled to 0..1 over the pool, added by weight. A row that one leg alone found gets its other score too."""
+    matches = {match.row: match for match in search.matching(scope, tx, terms, limit)}
+    model = search.current_model(scope, tx, len(vector))
+    near: dict[int, float] = {}
+    if model is not None:
+        near = search.nearest(scope, tx, model, vector, limit)
+        near |= search.similarities(scope, tx, model, vector, [row for row in matches if row not in near])
+    low, high = min(near.values(), default=0.0), max(near.values(), default=0.0)
+    top = max((match.score for match in matches.values()), default=0.0)
+    evidence = {}
+    for row in near.keys() | matches.keys():
+        meaning = (near[row] - low) / (high - low) if row in near and high > low else float(row in near)
+        words = matches[row].score / top if row in matches and top > 0 else 0.0
+        shared = matches[row].lexemes if row in matches else frozenset()
+        evidence[row] = Evidence(MEANING * meaning + (1 - MEANING) * words, near.get(row), shared)
+    return evidence
+
+
+def _best(found: Sequence[Candidate], rows: Mapping[int, Evidence]) -> list[Candidate]:
+    """Each memory once, under its best chunk, the best memory first."""
+    ordered = sorted(found, key=lambda c: (-rows[c.row].score, -c.memory.int))
+    seen: set[UUID] = set()
+    best = []
+    for candidate in ordered:
+        if candidate.memory not in seen:
+            seen.add(candidate.memory)
+            best.append(candidate)
+    return best
+
+
+def _without_doubles(best: Sequence[Candidate], sources: Mapping[UUID, Sequence[UUID]]) -> list[Candidate]:
+    """An atom and the episode that it comes from say the same: whichever ranks higher stands for both."""
+    listed: set[UUID] = set()
+    told: set[UUID] = set()
+    kept = []
+    for candidate in best:
+        own = sources.get(candidate.memory, [])
+        if candidate.memory in told or not listed.isdisjoint(own):
+            continue
+        listed.add(candidate.memory)
+        told.update(own)
+        kept.append(candidate)
+    return kept
+
+
+def _hit(
+    scope: ScopeKey,
+    candidate: Candidate,
+    evidence: Evidence,
+    sources: Mapping[UUID, Sequence[UUID]],
+    terms: Mapping[int, str],
+) -> Hit:
+    own = Scope(scope.named.tenant_id, scope.named.namespace_id, candidate.agent_id, candidate.session_id)
+    ref = MemoryRef(candidate.memory, candidate.type, own)
+    episodes = [MemoryRef(source, MemoryType.EPISODE, own) for source in sources.get(candidate.memory, [])]
+    return Hit(ref, round(evidence.score, 6), _reason(evidence, terms), episodes)
+
+
+def _reason(evidence: Evidence, terms: Mapping[int, str]) -> str:
+    """For a person: which words of the query it has, and how near it is in meaning."""
+    words = sorted({terms[lexeme] for lexeme in evidence.lexemes if lexeme in terms})
+    parts = []
+    if words:
+        parts.append("has " + ", ".join(f"“{word}”" for word in words))
+    if evidence.similarity is not None:
+        parts.append(f"similar in meaning ({evidence.similarity:.2f})")
+    return "; ".join(parts) or "in scope"
+
+
+def _eventual() -> Warning:
+    return Warning("eventual_consistency", "some of what this scope has accepted is not indexed yet")

@@ -1,0 +1,36 @@
+"""From a caller and the scope that it names to the scope that the store knows."""
+
+from __future__ import annotations
+
+from infinicon.domain import Caller, Permission, Scope, ScopeKey
+from infinicon.errors import Unauthorized
+from infinicon.store import tenancy
+from infinicon.store.database import Transaction
+
+
+def allow(caller: Caller, scope: Scope, permission: Permission) -> None:
+    """Check what needs no database: the permission, and that the key's tenant is the one that is named.
+
+    Raises:
+        Unauthorized: with no hint whether the other tenant exists.
+    """
+    if permission not in caller.permissions and Permission.ADMIN not in caller.permissions:
+        raise Unauthorized(f"this key lacks the permission {permission.value}", authenticated=True)
+    if scope.tenant_id != caller.tenant_name:
+        raise Unauthorized("this key does not belong to the tenant of the scope", authenticated=True)
+
+
+def resolve(tx: Transaction, caller: Caller, scope: Scope, permission: Permission, *, create: bool = False) -> ScopeKey:
+    """The scope in integers. A namespace that does not exist is made for writers, and is 0 for readers.
+
+    Raises:
+        Unauthorized: wrong tenant, missing permission, or a namespace outside the key's.
+    """
+    allow(caller, scope, permission)
+    if create and caller.namespaces is None:
+        namespace = tenancy.ensure_namespace(caller.tenant, tx, scope.namespace_id)
+    else:
+        namespace = tenancy.find_namespace(caller.tenant, tx, scope.namespace_id) or 0
+    if caller.namespaces is not None and namespace not in caller.namespaces:
+        raise Unauthorized("this key is limited to other namespaces", authenticated=True)
+    return ScopeKey(caller.tenant, namespace, scope)

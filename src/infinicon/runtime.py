@@ -1,0 +1,103 @@
+"""The composition root: builds what a process needs, when it first needs it, and after any fork."""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import cached_property
+
+from infinicon.domain import BatchRef, Lane
+from infinicon.encoder.client import EncoderClient
+from infinicon.keyring import Keyring
+from infinicon.operations.dispatch import LaneLimits
+from infinicon.operations.leases import Leases
+from infinicon.plugins.coalescing import CoalescingEmbedder
+from infinicon.plugins.loader import load_embedder, load_extractor
+from infinicon.ports import Embedder, Extractor
+from infinicon.settings import Settings, settings
+from infinicon.store.database import Database
+
+OVERRUN_EXIT = 70
+"""Exit status of a process that ended itself because a stage ran past its ceiling (sysexits: EX_SOFTWARE)."""
+
+
+class Runtime:
+    """Each part is built at its first use: a process has what it works with, and no more."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def database(self) -> Database:
+        """Postgres as the role infinicon_app."""
+        self.settings.need("database_url")
+        return self._open(self.settings.database_url.get_secret_value(), self.settings.database_pool_size, vectors=True)
+
+    @cached_property
+    def sweeper(self) -> Database:
+        """Postgres as the role infinicon_sweeper."""
+        self.settings.need("sweeper_database_url")
+        return self._open(self.settings.sweeper_database_url.get_secret_value(), 2, vectors=False)
+
+    def _open(self, url: str, size: int, *, vectors: bool) -> Database:
+        return Database(
+            url,
+            pool_size=size,
+            timeout=self.settings.database_timeout,
+            prepared_statements=self.settings.prepared_statements,
+            vectors=vectors,
+        )
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        self.settings.need("master_key")
+        return Keyring(self.settings.master_key.get_secret_value())
+
+    @cached_property
+    def extractor(self) -> Extractor:
+        return load_extractor(self.settings)
+
+    @cached_property
+    def encoder(self) -> EncoderClient:
+        """The encoder process: queries and the interactive lane."""
+        self.settings.need("encoder_url")
+        return EncoderClient(self.settings.encoder_url, self.keyring.token("encoder"))
+
+    @cached_property
+    def bulk_embedder(self) -> Embedder:
+        """A model in this process, shared by its threads."""
+        return CoalescingEmbedder(load_embedder(self.settings))
+
+    @cached_property
+    def leases(self) -> Leases:
+        return Leases(
+            self.database,
+            seconds=self.settings.lease_seconds,
+            ceiling=self.settings.stage_ceiling,
+            retry_base=self.settings.retry_base,
+            on_overrun=end_process,
+        )
+
+    def lane_limits(self, lane: Lane) -> LaneLimits:
+        chosen = self.settings
+        if lane is Lane.BULK:
+            return LaneLimits(chosen.bulk_batch_episodes, chosen.bulk_batch_tokens, chosen.bulk_window)
+        return LaneLimits(chosen.interactive_batch_episodes, chosen.bulk_batch_tokens, chosen.interactive_window)
+
+
+def end_process(_ref: BatchRef) -> None:
+    """A thread that hangs cannot be ended from outside: the process goes, its supervisor starts another, the lease runs out."""
+    os._exit(OVERRUN_EXIT)
+
+
+_lock = threading.Lock()
+_runtime: Runtime | None = None
+
+
+def runtime() -> Runtime:
+    """The runtime of this process."""
+    global _runtime
+    with _lock:
+        if _runtime is None:
+            _runtime = Runtime(settings())
+        return _runtime

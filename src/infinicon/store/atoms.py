@@ -1,0 +1,190 @@
+"""What the stage extract reads and writes: pending episodes in, atoms and their derived_from links out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import text
+
+from infinicon.domain import Span
+from infinicon.ids import new_id
+from infinicon.store.database import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class PendingEpisode:
+    """An episode of a batch. `metadata` is its JSON document as text: atoms inherit it unread."""
+
+    id: UUID
+    namespace: int
+    job: UUID
+    agent_id: str | None
+    session_id: str | None
+    content_type: str
+    content: str
+    metadata: str
+    occurred_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewAtom:
+    """A statement as one episode makes it. Equal (namespace, fingerprint) is the same atom, with one more source."""
+
+    id: UUID
+    episode: UUID
+    namespace: int
+    fingerprint: bytes
+    content: str
+    atom_type: str
+    speaker: str | None
+    occurred_at: datetime | None
+    confidence: float | None
+    span: Span
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What extraction found out about an episode itself."""
+
+    episode: UUID
+    search_text: str | None  # None where its content says it
+    speaker: str | None
+    embed_self: bool
+
+
+PENDING = text("""
+    SELECT q.episode AS id, q.namespace, q.job, m.agent_id, m.session_id, m.content_type, m.content, m.metadata::text AS metadata,
+           m.occurred_at
+    FROM queued_episodes q
+    JOIN memories m ON m.tenant = q.tenant AND m.id = q.episode
+    WHERE q.tenant = :tenant AND q.batch = :batch AND m.status = 'pending'
+    ORDER BY q.episode
+""")
+
+# An atom inherits scope, metadata, tags, author and expiry from the episode that states it first.
+INSERT_ATOMS = text("""
+    INSERT INTO memories (tenant, namespace, type, status, agent_id, session_id, filters, id, content_type, content, speaker,
+                          atom_type, confidence, created_by, producer, metadata, tags, fingerprint, occurred_at, expires_at)
+    SELECT :tenant, e.namespace, 'atom', 'pending', e.agent_id, e.session_id, e.filters, a.id, 'text/plain', a.content, a.speaker,
+           a.atom_type, a.confidence, e.created_by, :producer, e.metadata, e.tags, a.fingerprint, a.occurred_at, e.expires_at
+    FROM unnest(CAST(:ids AS uuid[]), CAST(:episodes AS uuid[]), CAST(:contents AS text[]), CAST(:speakers AS text[]),
+                CAST(:atom_types AS text[]), CAST(:confidences AS real[]), CAST(:fingerprints AS bytea[]),
+                CAST(:occurred_ats AS timestamptz[]))
+         AS a (id, episode, content, speaker, atom_type, confidence, fingerprint, occurred_at)
+    JOIN memories e ON e.tenant = :tenant AND e.id = a.episode AND e.status = 'pending'
+    ORDER BY e.namespace, a.fingerprint
+    ON CONFLICT (tenant, namespace, fingerprint) WHERE fingerprint IS NOT NULL DO NOTHING
+    RETURNING id
+""")
+
+FIND_ATOMS = text("""
+    SELECT m.id, m.namespace, m.fingerprint
+    FROM unnest(CAST(:namespaces AS integer[]), CAST(:fingerprints AS bytea[])) AS a (namespace, fingerprint)
+    JOIN memories m ON m.tenant = :tenant AND m.namespace = a.namespace AND m.fingerprint = a.fingerprint
+""")
+
+INSERT_LINKS = text("""
+    INSERT INTO links (tenant, id, namespace, link_type, from_id, from_type, to_id, to_type, span_start, span_end, span_path, whole,
+                       speaker, occurred_at)
+    SELECT :tenant, l.id, l.namespace, 'derived_from', l.atom, 'atom', l.episode, 'episode', l.span_start, l.span_end, l.span_path,
+           l.whole, l.speaker, l.occurred_at
+    FROM unnest(CAST(:ids AS uuid[]), CAST(:namespaces AS integer[]), CAST(:atoms AS uuid[]), CAST(:episodes AS uuid[]),
+                CAST(:starts AS integer[]), CAST(:ends AS integer[]), CAST(:paths AS text[]), CAST(:wholes AS boolean[]),
+                CAST(:speakers AS text[]), CAST(:occurred_ats AS timestamptz[]))
+         AS l (id, namespace, atom, episode, span_start, span_end, span_path, whole, speaker, occurred_at)
+    ORDER BY l.atom, l.episode
+    ON CONFLICT ON CONSTRAINT links_edge_key DO NOTHING
+""")
+
+RECORD_OUTCOMES = text("""
+    WITH found AS (
+        SELECT o.episode, o.search_text, o.speaker, o.embed_self
+        FROM unnest(CAST(:episodes AS uuid[]), CAST(:search_texts AS text[]), CAST(:speakers AS text[]),
+                    CAST(:embed_selfs AS boolean[])) AS o (episode, search_text, speaker, embed_self)
+    ), described AS (
+        UPDATE memories m SET search_text = found.search_text, speaker = found.speaker
+        FROM found
+        WHERE m.tenant = :tenant AND m.id = found.episode
+          AND (m.search_text IS DISTINCT FROM found.search_text OR m.speaker IS DISTINCT FROM found.speaker)
+    )
+    UPDATE queued_episodes q SET embed_self = false
+    FROM found WHERE q.tenant = :tenant AND q.episode = found.episode AND NOT found.embed_self AND q.embed_self
+""")
+
+
+def pending(tenant: int, tx: Transaction, batch: UUID) -> list[PendingEpisode]:
+    """The batch's episodes that still wait, in the order of their ids."""
+    rows = tx.execute(PENDING, {"tenant": tenant, "batch": batch})
+    return [PendingEpisode(*row) for row in rows]
+
+
+def insert(tenant: int, tx: Transaction, producer: str, atoms: Sequence[NewAtom]) -> set[UUID]:
+    """Store statements and link each to the episode that makes it; answers with the ids that are new. Twice changes nothing."""
+    if not atoms:
+        return set()
+    created = tx.execute(
+        INSERT_ATOMS,
+        {
+            "tenant": tenant,
+            "producer": producer,
+            "ids": [a.id for a in atoms],
+            "episodes": [a.episode for a in atoms],
+            "contents": [a.content for a in atoms],
+            "speakers": [a.speaker for a in atoms],
+            "atom_types": [a.atom_type for a in atoms],
+            "confidences": [a.confidence for a in atoms],
+            "fingerprints": [a.fingerprint for a in atoms],
+            "occurred_ats": [a.occurred_at for a in atoms],
+        },
+    )
+    new = {row.id for row in created}
+    _link(tenant, tx, atoms, _find(tenant, tx, atoms))
+    return new
+
+
+def _find(tenant: int, tx: Transaction, atoms: Sequence[NewAtom]) -> Mapping[tuple[int, bytes], UUID]:
+    keys = sorted({(a.namespace, a.fingerprint) for a in atoms})
+    rows = tx.execute(
+        FIND_ATOMS,
+        {"tenant": tenant, "namespaces": [key[0] for key in keys], "fingerprints": [key[1] for key in keys]},
+    )
+    return {(row.namespace, bytes(row.fingerprint)): row.id for row in rows}
+
+
+def _link(tenant: int, tx: Transaction, atoms: Sequence[NewAtom], found: Mapping[tuple[int, bytes], UUID]) -> None:
+    edges = [(a, found[a.namespace, a.fingerprint]) for a in atoms if (a.namespace, a.fingerprint) in found]
+    tx.execute(
+        INSERT_LINKS,
+        {
+            "tenant": tenant,
+            "ids": [new_id() for _ in edges],
+            "namespaces": [a.namespace for a, _ in edges],
+            "atoms": [atom for _, atom in edges],
+            "episodes": [a.episode for a, _ in edges],
+            "starts": [a.span.start for a, _ in edges],
+            "ends": [a.span.end for a, _ in edges],
+            "paths": [a.span.path for a, _ in edges],
+            "wholes": [a.whole for a, _ in edges],
+            "speakers": [a.speaker for a, _ in edges],
+            "occurred_ats": [a.occurred_at for a, _ in edges],
+        },
+    )
+
+
+def record(tenant: int, tx: Transaction, outcomes: Sequence[Outcome]) -> None:
+    """Keep what extraction found out about the episodes themselves."""
+    if outcomes:
+        tx.execute(
+            RECORD_OUTCOMES,
+            {
+                "tenant": tenant,
+                "episodes": [o.episode for o in outcomes],
+                "search_texts": [o.search_text for o in outcomes],
+                "speakers": [o.speaker for o in outcomes],
+                "embed_selfs": [o.embed_self for o in outcomes],
+            },
+        )

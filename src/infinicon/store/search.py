@@ -1,0 +1,180 @@
+"""The two legs of a query over the shared exact space, and what stands behind their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import HalfVector
+from sqlalchemy import text
+
+from infinicon.domain import MemoryType, ScopeKey, Status
+from infinicon.store.database import Transaction
+
+COVERED_DIMENSION = 1280  # the widest vector that the covering index holds; stands in the statements and in the migration
+
+K1 = 1.2
+B = 0.4  # short turns want little length normalisation, and long text is cut into chunks
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A row of the lexical leg: its BM25 score (Robertson and Zaragoza 2009), and the query's lexemes that it has."""
+
+    row: int
+    score: float
+    lexemes: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A living memory behind a row."""
+
+    row: int
+    memory: UUID
+    type: MemoryType
+    status: Status
+    agent_id: str | None
+    session_id: str | None
+
+
+CURRENT_MODEL = text("SELECT id FROM embedding_models WHERE current AND dimension = :dimension")
+
+NEAREST = text("""
+    SELECT row_id, -(vector <#> CAST(:vector AS halfvec)) AS similarity
+    FROM space_rows
+    WHERE tenant = :tenant AND namespace = :namespace AND model = :model AND vector_dims(vector) <= 1280
+      AND (CAST(:agent_id AS text) IS NULL OR agent_key = hashtextextended(:agent_id, 0))
+      AND (CAST(:session_id AS text) IS NULL OR session_key = hashtextextended(:session_id, 0))
+    ORDER BY vector <#> CAST(:vector AS halfvec), row_id
+    LIMIT :limit
+""")
+
+NEAREST_WIDE = text("""
+    SELECT row_id, -(vector <#> CAST(:vector AS halfvec)) AS similarity
+    FROM space_rows
+    WHERE tenant = :tenant AND namespace = :namespace AND model = :model AND vector_dims(vector) > 1280
+      AND (CAST(:agent_id AS text) IS NULL OR agent_key = hashtextextended(:agent_id, 0))
+      AND (CAST(:session_id AS text) IS NULL OR session_key = hashtextextended(:session_id, 0))
+    ORDER BY vector <#> CAST(:vector AS halfvec), row_id
+    LIMIT :limit
+""")
+
+MATCHING = text("""
+    WITH matched AS (
+        SELECT p.lexeme, p.row_id, p.frequency, p.length, count(*) OVER (PARTITION BY p.lexeme) AS documents
+        FROM postings p
+        WHERE p.tenant = :tenant AND p.namespace = :namespace AND p.lexeme = ANY(CAST(:lexemes AS integer[]))
+    ), counted AS (
+        SELECT greatest(index_rows, 1)::float8 AS number, greatest(index_lexemes, 1)::float8 / greatest(index_rows, 1) AS length
+        FROM namespace_counters WHERE tenant = :tenant AND namespace = :namespace
+    )
+    SELECT m.row_id, array_agg(m.lexeme) AS lexemes,
+           sum(ln(1 + greatest(c.number - m.documents, 0) / (m.documents + 0.5) + 0.5 / (m.documents + 0.5))
+               * m.frequency * (:k1 + 1) / (m.frequency + :k1 * (1 - :b + :b * m.length / c.length))) AS score
+    FROM matched m CROSS JOIN counted c
+    WHERE (CAST(:agent_id AS text) IS NULL AND CAST(:session_id AS text) IS NULL)
+       OR EXISTS (SELECT FROM space_rows s
+                  WHERE s.tenant = :tenant AND s.namespace = :namespace AND s.row_id = m.row_id
+                    AND (CAST(:agent_id AS text) IS NULL OR s.agent_key = hashtextextended(:agent_id, 0))
+                    AND (CAST(:session_id AS text) IS NULL OR s.session_key = hashtextextended(:session_id, 0)))
+    GROUP BY m.row_id
+    ORDER BY score DESC, m.row_id
+    LIMIT :limit
+""")
+
+SIMILARITIES = text("""
+    SELECT row_id, -(vector <#> CAST(:vector AS halfvec)) AS similarity
+    FROM space_rows
+    WHERE tenant = :tenant AND namespace = :namespace AND model = :model AND row_id = ANY(CAST(:rows AS bigint[]))
+""")
+
+CANDIDATES = text("""
+    SELECT s.row_id, m.id, m.type, m.status, m.agent_id, m.session_id
+    FROM space_rows s
+    JOIN memories m ON m.tenant = s.tenant AND m.id = s.memory
+    WHERE s.tenant = :tenant AND s.namespace = :namespace AND s.row_id = ANY(CAST(:rows AS bigint[]))
+      AND m.namespace = :namespace AND m.status = ANY(CAST(:statuses AS text[]))
+      AND (m.expires_at IS NULL OR m.expires_at > now())
+      AND (CAST(:agent_id AS text) IS NULL OR m.agent_id = :agent_id)
+      AND (CAST(:session_id AS text) IS NULL OR m.session_id = :session_id)
+      AND (CAST(:filters AS jsonb) IS NULL OR m.filters @> CAST(:filters AS jsonb))
+""")
+
+SOURCES = text("""
+    SELECT wanted.id AS atom, source.to_id AS episode
+    FROM unnest(CAST(:atoms AS uuid[])) AS wanted (id),
+         LATERAL (SELECT l.to_id FROM links l
+                  WHERE l.tenant = :tenant AND l.namespace = :namespace AND l.from_id = wanted.id AND l.link_type = 'derived_from'
+                  ORDER BY l.to_id DESC LIMIT :limit) source
+""")
+
+
+def current_model(scope: ScopeKey, tx: Transaction, dimension: int) -> int | None:
+    """The model that the space is built with, if it has this dimension; None while nothing was ever embedded."""
+    found: int | None = tx.execute(CURRENT_MODEL, {"dimension": dimension, "tenant": scope.tenant}).scalar()
+    return found
+
+
+def nearest(
+    scope: ScopeKey, tx: Transaction, model: int, vector: NDArray[np.float16], limit: int
+) -> dict[int, float]:
+    """The rows nearest to a unit vector, exactly: cosine similarity by row."""
+    statement = NEAREST if len(vector) <= COVERED_DIMENSION else NEAREST_WIDE
+    rows = tx.execute(statement, {**_scoped(scope), "model": model, "vector": HalfVector(vector), "limit": limit})
+    return {row.row_id: float(row.similarity) for row in rows}
+
+
+def matching(scope: ScopeKey, tx: Transaction, lexemes: Collection[int], limit: int) -> list[Match]:
+    """The rows that score highest by BM25 over the query's lexemes, any of them."""
+    if not lexemes:
+        return []
+    rows = tx.execute(MATCHING, {**_scoped(scope), "lexemes": list(lexemes), "k1": K1, "b": B, "limit": limit})
+    return [Match(row.row_id, float(row.score), frozenset(row.lexemes)) for row in rows]
+
+
+def similarities(
+    scope: ScopeKey, tx: Transaction, model: int, vector: NDArray[np.float16], rows: Collection[int]
+) -> dict[int, float]:
+    """Cosine similarity of given rows."""
+    if not rows:
+        return {}
+    found = tx.execute(
+        SIMILARITIES, {**_scoped(scope), "model": model, "vector": HalfVector(vector), "rows": list(rows)}
+    )
+    return {row.row_id: float(row.similarity) for row in found}
+
+
+def candidates(
+    scope: ScopeKey, tx: Transaction, rows: Collection[int], statuses: Sequence[Status], filters: str | None
+) -> list[Candidate]:
+    """The living memories behind rows, in these lifecycle states; `filters` is a JSON document that the memory's own must contain."""
+    found = tx.execute(
+        CANDIDATES, {**_scoped(scope), "rows": list(rows), "statuses": list(statuses), "filters": filters}
+    )
+    return [
+        Candidate(row.row_id, row.id, MemoryType(row.type), Status(row.status), row.agent_id, row.session_id)
+        for row in found
+    ]
+
+
+def sources(scope: ScopeKey, tx: Transaction, atoms: Collection[UUID], limit: int = 8) -> Mapping[UUID, list[UUID]]:
+    """The episodes that atoms come from, newest first, at most `limit` for each."""
+    if not atoms:
+        return {}
+    found: dict[UUID, list[UUID]] = {}
+    for row in tx.execute(SOURCES, {**_scoped(scope), "atoms": list(atoms), "limit": limit}):
+        found.setdefault(row.atom, []).append(row.episode)
+    return found
+
+
+def _scoped(scope: ScopeKey) -> dict[str, object]:
+    return {
+        "tenant": scope.tenant,
+        "namespace": scope.namespace,
+        "agent_id": scope.agent_id,
+        "session_id": scope.session_id,
+    }

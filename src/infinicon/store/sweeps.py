@@ -1,0 +1,212 @@
+"""What the sweeper does across tenants: claims waiting episodes into batches, and finds batches that nobody works on.
+
+It runs under a role of its own that sees ids and states only.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from sqlalchemy import text
+
+from infinicon.domain import BatchRef, Fault, Lane, Stage
+from infinicon.ids import new_id
+from infinicon.store.database import Transaction, unscoped
+
+# One dispatcher at a time: claims are safe without it (SKIP LOCKED), the bound of the window is not.
+TAKE_TURN = text("SELECT pg_advisory_xact_lock(:key)")
+DISPATCH_LOCKS = {Lane.INTERACTIVE: 4_932_117_604, Lane.BULK: 4_932_117_605}
+
+OPEN_BATCHES = text("""
+    SELECT tenant, count(*) AS open FROM batches WHERE lane = :lane AND state = 'open' GROUP BY tenant
+""")
+
+# A loose index scan: one probe for each tenant that has something waiting, however much that is.
+WAITING_TENANTS = text("""
+    WITH RECURSIVE waiting AS (
+        (SELECT tenant, queued_at FROM queued_episodes
+         WHERE state = 'waiting' AND lane = :lane ORDER BY tenant, queued_at LIMIT 1)
+        UNION ALL
+        SELECT following.tenant, following.queued_at
+        FROM waiting,
+             LATERAL (SELECT q.tenant, q.queued_at FROM queued_episodes q
+                      WHERE q.state = 'waiting' AND q.lane = :lane AND q.tenant > waiting.tenant
+                      ORDER BY q.tenant, q.queued_at LIMIT 1) following
+    )
+    SELECT tenant, queued_at FROM waiting
+""")
+
+CLAIM = text("""
+    WITH picked AS (
+        SELECT tenant, episode, queued_at, tokens FROM queued_episodes
+        WHERE state = 'waiting' AND lane = :lane AND tenant = :tenant
+        ORDER BY queued_at, episode
+        LIMIT :episodes
+        FOR UPDATE SKIP LOCKED
+    ), sized AS (
+        SELECT tenant, episode, sum(tokens) OVER (ORDER BY queued_at, episode) - tokens AS before FROM picked
+    ), claimed AS (
+        UPDATE queued_episodes q SET state = 'claimed', batch = :batch
+        FROM sized WHERE q.tenant = sized.tenant AND q.episode = sized.episode AND sized.before < :tokens
+        RETURNING q.episode
+    )
+    INSERT INTO batches (tenant, id, lane, episodes, publishes)
+    SELECT :tenant, :batch, :lane, count(*), 1 FROM claimed HAVING count(*) > 0
+    RETURNING episodes
+""")
+
+# A batch whose lease ran out died with its worker: a fault of the try. One that was never taken has only lost its message.
+LOST_LEASES = text("""
+    UPDATE batches b
+    SET lease = NULL, lease_until = NULL, attempt = b.attempt + 1, faults = b.faults + CAST(:counts AS integer),
+        not_before = now(), updated_at = now()
+    FROM (SELECT tenant, id FROM batches
+          WHERE state = 'open' AND lease IS NOT NULL AND (lease_until < clock_timestamp() OR :all)
+          FOR UPDATE SKIP LOCKED) lost
+    WHERE b.tenant = lost.tenant AND b.id = lost.id
+    RETURNING b.tenant, b.id
+""")
+
+# Published again after a wait that doubles with each publication, so that a long queue does not fill up with copies.
+REPUBLISH = text("""
+    UPDATE batches b SET published_at = clock_timestamp(), publishes = least(b.publishes + 1, 1000)
+    FROM (SELECT tenant, id FROM batches
+          WHERE state = 'open' AND lease IS NULL AND not_before <= now()
+            AND (:all OR published_at <= now() - make_interval(secs => :after * power(2, least(greatest(publishes - 1, 0), 5)))
+                 OR published_at < not_before)
+          ORDER BY created_at LIMIT :limit
+          FOR UPDATE SKIP LOCKED) lost
+    WHERE b.tenant = lost.tenant AND b.id = lost.id
+    RETURNING b.tenant, b.id, b.attempt, b.stage, b.lane
+""")
+
+EXHAUSTED = text("""
+    SELECT tenant, id, lane, stage, episodes FROM batches
+    WHERE state = 'open' AND lease IS NULL AND faults >= CASE WHEN episodes > 1 THEN 2 ELSE :attempts END
+    ORDER BY tenant, id LIMIT 100
+    FOR UPDATE SKIP LOCKED
+""")
+
+SPLIT = text("""
+    WITH halves AS (
+        SELECT episode, ntile(2) OVER (ORDER BY episode) AS half FROM queued_episodes
+        WHERE tenant = :tenant AND batch = :batch AND state = 'claimed'
+    ), moved AS (
+        UPDATE queued_episodes q SET batch = CASE halves.half WHEN 1 THEN :first ELSE :second END
+        FROM halves WHERE q.tenant = :tenant AND q.episode = halves.episode
+        RETURNING q.batch
+    )
+    INSERT INTO batches (tenant, id, lane, stage, episodes, faults)
+    SELECT :tenant, m.batch, :lane, 'extract', count(*), CASE WHEN count(*) > 1 THEN 1 ELSE 0 END FROM moved m GROUP BY m.batch
+""")
+
+CLOSE = text("""
+    UPDATE batches SET state = 'closed', updated_at = now() WHERE tenant = :tenant AND id = :batch
+""")
+
+UNSTAGE = text("DELETE FROM staged_vectors WHERE tenant = :tenant AND batch = :batch")
+
+FAIL_BATCH = text("""
+    WITH failed AS (
+        UPDATE queued_episodes SET state = 'failed', batch = NULL, error = CAST(:error AS jsonb)
+        WHERE tenant = :tenant AND batch = :batch AND state = 'claimed'
+        RETURNING episode, job
+    ), marked AS (
+        UPDATE memories m SET status = 'failed', updated_at = now()
+        FROM failed WHERE m.tenant = :tenant AND m.id = failed.episode AND m.status = 'pending'
+    ), counted AS (
+        SELECT job, count(*) AS number FROM failed GROUP BY job
+    )
+    UPDATE jobs j
+    SET failed = j.failed + c.number, error = CAST(:error AS jsonb), updated_at = now(),
+        status = CASE WHEN j.cancelled THEN j.status WHEN j.done + j.failed + c.number < j.total THEN 'running' ELSE 'failed' END
+    FROM counted c WHERE j.tenant = :tenant AND j.id = c.job
+""")
+
+FORGET_BATCHES = text("""
+    DELETE FROM batches WHERE state = 'closed' AND updated_at < now() - make_interval(secs => :seconds)
+""")
+FORGET_RESULTS = text("""
+    DELETE FROM celery.task_results WHERE done_at < now() - make_interval(secs => :seconds)
+""")
+FORGET_REPLIES = text("""
+    DELETE FROM idempotency WHERE created_at < now() - make_interval(secs => :seconds)
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one tenant has in one lane: open batches, and whether something waits."""
+
+    tenant: int
+    open: int
+
+
+@unscoped("the window is one for all tenants")
+def take_turn(tx: Transaction, lane: Lane) -> None:
+    """Wait until no other dispatcher fills the lane's window; the turn ends with the transaction.
+
+    It waits instead of giving up: the other one may have looked before the caller's rows were there.
+    """
+    tx.execute(TAKE_TURN, {"key": DISPATCH_LOCKS[lane]})
+
+
+@unscoped("fairness compares tenants")
+def shares(tx: Transaction, lane: Lane) -> tuple[int, list[Share]]:
+    """Open batches in the lane, and the tenants that wait, fewest open batches first, then longest waiting."""
+    held = {row.tenant: row.open for row in tx.execute(OPEN_BATCHES, {"lane": lane})}
+    waiting = tx.execute(WAITING_TENANTS, {"lane": lane}).all()
+    ordered = sorted(waiting, key=lambda row: (held.get(row.tenant, 0), row.queued_at))
+    return sum(held.values()), [Share(row.tenant, held.get(row.tenant, 0)) for row in ordered]
+
+
+def claim(tenant: int, tx: Transaction, lane: Lane, episodes: int, tokens: int) -> BatchRef | None:
+    """Claim the tenant's longest waiting episodes as one batch, up to a number and a sum of tokens; None where nothing is free."""
+    batch = new_id()
+    row = tx.execute(
+        CLAIM, {"tenant": tenant, "lane": lane, "episodes": episodes, "tokens": tokens, "batch": batch}
+    ).one_or_none()
+    return None if row is None else BatchRef(tenant, batch, 1, Stage.EXTRACT, lane)
+
+
+@unscoped("leases of all tenants run out alike")
+def expire_leases(tx: Transaction, *, everything: bool, counts: bool) -> int:
+    """Take leases back from workers that died. `everything`: their processes are known to be gone."""
+    return len(tx.execute(LOST_LEASES, {"all": everything, "counts": counts}).all())
+
+
+@unscoped("messages of all tenants get lost alike")
+def republish(tx: Transaction, after: float, *, everything: bool, limit: int = 200) -> list[BatchRef]:
+    """Batches that wait for a message: due for another attempt, or published at least `after` seconds ago and never taken."""
+    rows = tx.execute(REPUBLISH, {"after": after, "all": everything, "limit": limit})
+    return [BatchRef(row.tenant, row.id, row.attempt, Stage(row.stage), Lane(row.lane)) for row in rows]
+
+
+@unscoped("batches of all tenants are capped alike")
+def settle_exhausted(tx: Transaction, attempts: int, fault: Fault) -> int:
+    """Halve batches that died repeatedly, so that the one bad episode ends up alone; fail one that is alone and has no tries left."""
+    rows = tx.execute(EXHAUSTED, {"attempts": attempts}).all()
+    for row in rows:
+        key = {"tenant": row.tenant, "batch": row.id}
+        if row.episodes > 1:
+            tx.execute(SPLIT, {**key, "lane": row.lane, "first": new_id(), "second": new_id()})
+        else:
+            error = {
+                "code": fault.code,
+                "message": fault.message,
+                "retryable": fault.retryable,
+                "details": {**fault.details, "stage": row.stage},
+            }
+            tx.execute(FAIL_BATCH, {**key, "error": json.dumps(error)})
+        tx.execute(UNSTAGE, key)
+        tx.execute(CLOSE, key)
+    return len(rows)
+
+
+@unscoped("retention is the same for all")
+def forget(tx: Transaction, seconds: float) -> None:
+    """Drop closed batches, finished task results and stored replies that are older than `seconds`."""
+    for statement in (FORGET_BATCHES, FORGET_RESULTS, FORGET_REPLIES):
+        tx.execute(statement, {"seconds": seconds})
+

@@ -1,0 +1,114 @@
+"""From claimed batches to messages: one chain for each batch, ids only."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+
+from celery import chain
+from kombu.exceptions import OperationalError
+
+from infinicon.domain import BatchRef, Lane, Stage
+from infinicon.errors import InfiniconError
+from infinicon.operations import dispatch
+from infinicon.runtime import Runtime
+from infinicon.tasks import names
+from infinicon.tasks.app import app
+
+log = logging.getLogger(__name__)
+
+
+def publish(batches: Iterable[BatchRef]) -> int:
+    """Send each batch's chain, from its stage to the last; answers with how many went out.
+
+    A broker that does not answer costs one time-out: the rest stays in Postgres, where the reconciler finds it.
+    """
+    sent = 0
+    for batch in batches:
+        try:
+            _chain(batch).apply_async()
+        except (OperationalError, OSError) as fault:
+            log.warning("the broker does not take batch %s (%s); it stays for later", batch.batch, type(fault).__name__)
+            break
+        sent += 1
+    return sent
+
+
+def _chain(ref: BatchRef) -> chain:
+    stages = list(names.STAGES)
+    rest = stages[stages.index(ref.stage) :]
+    return chain(*(_signature(ref, stage, ref.attempt if stage is ref.stage else 1) for stage in rest))
+
+
+def _signature(ref: BatchRef, stage: Stage, attempt: int) -> object:
+    batch = str(ref.batch)
+    return app.signature(
+        names.STAGES[stage],
+        args=(ref.tenant, batch, ref.lane.value, attempt),
+        immutable=True,
+        task_id=names.task_id(batch, stage, attempt),
+        queue=names.queue(stage, ref.lane),
+    )
+
+
+def dispatch_all(runtime: Runtime) -> int:
+    """Fill both lanes' windows and publish, the interactive one first."""
+    sent = 0
+    for lane in (Lane.INTERACTIVE, Lane.BULK):
+        sent += publish(dispatch.dispatch(runtime.sweeper, lane, runtime.lane_limits(lane)))
+    return sent
+
+
+def reconcile(runtime: Runtime, *, abandoned: bool = False) -> int:
+    """Publish again what lost its worker or its message."""
+    settings = runtime.settings
+    lost = dispatch.reconcile(
+        runtime.sweeper,
+        republish_after=settings.republish_after,
+        attempts=settings.stage_attempts,
+        abandoned=abandoned,
+    )
+    return publish(lost)
+
+
+def window_moved() -> None:
+    """A batch has left the window: have the next one claimed now instead of at beat's next tick, which comes in any case."""
+    try:
+        app.send_task(names.DISPATCH, queue=names.CONTROL, expires=10.0, ignore_result=True)
+    except (OperationalError, OSError) as fault:
+        log.warning("the broker does not answer (%s); beat's next tick claims what waits", type(fault).__name__)
+
+
+class Dispatcher:
+    """A thread that dispatches whenever it is woken; many calls while it works are one more round."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._wanted = threading.Event()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="dispatcher", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Returns at once; call it after a commit, never inside a transaction."""
+        self._wanted.set()
+
+    def stop(self, timeout: float = 5.0) -> None:
+        self._stopped = True
+        self._wanted.set()
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            if self._stopped:
+                return
+            try:
+                dispatch_all(self._runtime)
+            except InfiniconError as fault:
+                # Beat's next tick does what this round could not.
+                log.warning("dispatch failed: %s", fault.code)

@@ -1,0 +1,86 @@
+"""The tasks. Each translates its message and calls one operation.
+
+One of the two files that may catch everything: what leaves a task is kept by Celery and shown in Flower, so an exception that is not
+ours leaves as its type alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from celery.exceptions import Ignore
+
+from infinicon.domain import BatchRef, Lane, Stage
+from infinicon.errors import InfiniconError, Internal, LeaseLost
+from infinicon.operations.dispatch import forget
+from infinicon.operations.embed import embed
+from infinicon.operations.extract import extract
+from infinicon.operations.index import index
+from infinicon.runtime import runtime
+from infinicon.tasks import enqueue, names, process
+from infinicon.tasks.app import app
+
+log = logging.getLogger(__name__)
+
+RETENTION = 7 * 24 * 3600.0
+
+
+def _run(call: Callable[[], Any]) -> Any:
+    """Run an operation. A message that came too late or twice ends here without a trace in its task's state."""
+    try:
+        return call()
+    except LeaseLost:
+        raise Ignore from None
+    except InfiniconError:
+        raise
+    except Exception as fault:
+        log.error("a task failed: %s at %s", type(fault).__name__, _where(fault))
+        raise Internal("the task failed", details={"exception": type(fault).__name__}) from None
+
+
+def _where(fault: BaseException) -> str:
+    """File and line of our own innermost frame; the text of the exception may be a user's and stays out of the log."""
+    place, trace = "", fault.__traceback__
+    while trace is not None:
+        if "infinicon" in trace.tb_frame.f_code.co_filename:
+            place = f"{trace.tb_frame.f_code.co_name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+@app.task(name=names.EXTRACT)
+def extract_batch(tenant: int, batch: str, lane: str, attempt: int) -> dict[str, int]:
+    ref = BatchRef(tenant, UUID(batch), attempt, Stage.EXTRACT, Lane(lane))
+    return _run(lambda: extract(runtime().database, runtime().extractor, runtime().leases, ref))
+
+
+@app.task(name=names.EMBED)
+def embed_batch(tenant: int, batch: str, lane: str, attempt: int) -> dict[str, int]:
+    ref = BatchRef(tenant, UUID(batch), attempt, Stage.EMBED, Lane(lane))
+    return _run(lambda: embed(runtime().database, process.embedder(ref.lane), runtime().leases, ref))
+
+
+@app.task(name=names.INDEX)
+def index_batch(tenant: int, batch: str, lane: str, attempt: int) -> dict[str, int]:
+    ref = BatchRef(tenant, UUID(batch), attempt, Stage.INDEX, Lane(lane))
+    counts: dict[str, int] = _run(lambda: index(runtime().database, runtime().leases, ref))
+    enqueue.window_moved()
+    return counts
+
+
+@app.task(name=names.DISPATCH, ignore_result=True)
+def dispatch_waiting() -> None:
+    _run(lambda: enqueue.dispatch_all(runtime()))
+
+
+@app.task(name=names.RECONCILE, ignore_result=True)
+def reconcile_lost() -> None:
+    _run(lambda: enqueue.reconcile(runtime()))
+
+
+@app.task(name=names.FORGET, ignore_result=True)
+def forget_done() -> None:
+    _run(lambda: forget(runtime().sweeper, RETENTION))

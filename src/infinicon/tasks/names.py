@@ -1,0 +1,34 @@
+"""Names of tasks and queues: data that messages in flight rely on. A name, once released, stays.
+
+A stage has one task and a queue for each lane, so that bulk work never stands in front of a conversation.
+"""
+
+from __future__ import annotations
+
+from infinicon.domain import Lane, Stage
+
+EXTRACT = "infinicon.extract"
+EMBED = "infinicon.embed"
+INDEX = "infinicon.index"
+DISPATCH = "infinicon.dispatch"
+RECONCILE = "infinicon.reconcile"
+FORGET = "infinicon.forget"
+
+STAGES: dict[Stage, str] = {Stage.EXTRACT: EXTRACT, Stage.EMBED: EMBED, Stage.INDEX: INDEX}
+"""The stages of the chain in their order."""
+
+CONTROL = "control"
+"""The queue of what keeps the pipeline going: short tasks without a batch."""
+
+
+def queue(stage: Stage, lane: Lane) -> str:
+    """The queue of a stage in a lane."""
+    return f"{stage.value}.{lane.value}"
+
+
+QUEUES: tuple[str, ...] = (CONTROL, *(queue(stage, lane) for stage in STAGES for lane in Lane))
+
+
+def task_id(batch: str, stage: Stage, attempt: int) -> str:
+    """Ids say what a task is about. getJob finds a job's tasks by them; the store composes the same text in SQL."""
+    return f"{batch}-{stage.value}-{attempt}"
