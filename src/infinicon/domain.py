@@ -227,7 +227,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Warning:
+class ContextWarning:
     """A ContextWarning."""
 
     code: str
@@ -252,7 +252,7 @@ class IngestResult:
     ref: MemoryRef
     status: IngestStatus
     error: Fault | None = None
-    warnings: Sequence[Warning] = ()
+    warnings: Sequence[ContextWarning] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,13 +282,13 @@ class Hit:
     score: float
     reason: str
     sources: Sequence[MemoryRef] = ()
-    warnings: Sequence[Warning] = ()
+    warnings: Sequence[ContextWarning] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class QueryReply:
     hits: Sequence[Hit]
-    warnings: Sequence[Warning] = ()
+    warnings: Sequence[ContextWarning] = ()
 
 
 @dataclass(frozen=True, slots=True)

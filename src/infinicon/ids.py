@@ -5,17 +5,29 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from uuid import UUID
 
-_lock = threading.Lock()
-_last = 0  # milliseconds and a 12-bit counter in one number, so that it can only grow
+
+class Clock:
+    """Milliseconds and a 12-bit counter in one number, which only grows, also when the clock goes back (RFC 9562, 6.2)."""
+
+    def __init__(self, milliseconds: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
+        self._milliseconds = milliseconds
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def tick(self) -> int:
+        with self._lock:
+            self._last = max(self._last + 1, self._milliseconds() << 12)
+            return self._last
 
 
-def new_id() -> UUID:
-    """A new UUIDv7. Ids made by one process strictly increase, also when its clock goes backwards (RFC 9562, 6.2, method 1)."""
-    global _last
-    with _lock:
-        _last = max(_last + 1, (time.time_ns() // 1_000_000) << 12)
-        stamp, counter = _last >> 12, _last & 0xFFF
-    value = stamp << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | secrets.randbits(62)
-    return UUID(int=value)
+_clock = Clock()
+
+
+def new_id(clock: Clock = _clock) -> UUID:
+    """A new UUIDv7; ids of one clock strictly increase."""
+    tick = clock.tick()
+    stamp, counter = tick >> 12, tick & 0xFFF
+    return UUID(int=stamp << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | secrets.randbits(62))

@@ -58,7 +58,7 @@ class Runtime:
         return load_extractor(self.settings)
 
     @cached_property
-    def encoder(self) -> EncoderClient:
+    def embedder(self) -> EncoderClient:
         """The encoder process: queries and the interactive lane."""
         self.settings.need("encoder_url")
         return EncoderClient(self.settings.encoder_url, self.keyring.token("encoder"))
@@ -91,13 +91,12 @@ def end_process(_ref: BatchRef) -> None:
 
 
 _lock = threading.Lock()
-_runtime: Runtime | None = None
+_built: list[Runtime] = []
 
 
 def runtime() -> Runtime:
-    """The runtime of this process."""
-    global _runtime
+    """The runtime of this process, made at the first call."""
     with _lock:
-        if _runtime is None:
-            _runtime = Runtime(settings())
-        return _runtime
+        if not _built:
+            _built.append(Runtime(settings()))
+        return _built[0]

@@ -140,6 +140,7 @@ class _Up:
 
     def _prepare(self, postgres: Postgres, secrets: Secrets) -> None:
         """Roles, database, schema, tenant and key; every step can run again."""
+        from infinicon.operations.dispatch import abandon
         from infinicon.operations.keys import provision
         from infinicon.store.migrate import migrate
 
@@ -148,6 +149,8 @@ class _Up:
         owner_url = postgres.url(bootstrap.OWNER, secrets.owner_password)
         migrate(owner_url)
         provision(owner_url, tenant_name=TENANT, api_key=secrets.api_key)
+        # Valkey starts empty and every worker is new, so what a killed run had in hand is free at once.
+        abandon(postgres.url(bootstrap.SWEEPER, secrets.sweeper_password))
 
     def _start_processes(self, postgres: Postgres, secrets: Secrets, addresses: _Addresses, flower_port: int) -> None:
         values = {

@@ -36,9 +36,7 @@ def dispatch(sweeper: Database, lane: Lane, limits: LaneLimits) -> list[BatchRef
         return _fill(tx, lane, limits, limits.window - open_now, shares)
 
 
-def _fill(
-    tx: Transaction, lane: Lane, limits: LaneLimits, free: int, shares: list[sweeps.Share]
-) -> list[BatchRef]:
+def _fill(tx: Transaction, lane: Lane, limits: LaneLimits, free: int, shares: list[sweeps.Share]) -> list[BatchRef]:
     heap = [(share.open, order, share.tenant) for order, share in enumerate(shares)]
     heapq.heapify(heap)
     claimed: list[BatchRef] = []
@@ -52,20 +50,24 @@ def _fill(
 
 
 @retry_conflicts
-def reconcile(
-    sweeper: Database, *, republish_after: float, attempts: int, abandoned: bool = False
-) -> list[BatchRef]:
-    """Batches to publish again: their worker died, their message got lost, or their wait is over.
-
-    `abandoned` says that all workers and the broker were started anew, so that nothing of before is alive: then no lease and no
-    message counts, and no try is held against a batch.
-    """
+def reconcile(sweeper: Database, *, republish_after: float, attempts: int) -> list[BatchRef]:
+    """Batches to publish again: their worker died, their message got lost, or their wait is over."""
     timeout = StageTimeout("the stage did not finish within its attempts")
     fault = Fault(timeout.code, timeout.message, timeout.retryable)
     with sweeper.transaction(None) as tx:
-        sweeps.expire_leases(tx, everything=abandoned, counts=not abandoned)
+        sweeps.expire_leases(tx)
         sweeps.settle_exhausted(tx, attempts, fault)
-        return sweeps.republish(tx, republish_after, everything=abandoned)
+        return sweeps.republish(tx, republish_after)
+
+
+def abandon(sweeper_url: str) -> int:
+    """Before everything starts anew on one machine: no lease and no message of before counts, so that nothing waits for the dead."""
+    sweeper = Database(sweeper_url, pool_size=1, vectors=False)
+    try:
+        with sweeper.transaction(None) as tx:
+            return sweeps.abandon(tx)
+    finally:
+        sweeper.close()
 
 
 def forget(sweeper: Database, seconds: float) -> None:

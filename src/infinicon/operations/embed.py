@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from infinicon.domain import BatchRef, Stage
 from infinicon.errors import InfiniconError
-from infinicon.operations.leases import Leases
 from infinicon.operations.guard import guarded
+from infinicon.operations.leases import Leases
 from infinicon.ports import Embedder
 from infinicon.store import batches, jobs, spaces
-from infinicon.store.database import Database, retry_conflicts
+from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.spaces import Chunk, Unembedded
 
 Vector = NDArray[np.float16]
@@ -63,7 +63,7 @@ def _cut(embedder: Embedder, memories: Sequence[Unembedded]) -> tuple[list[Chunk
 
 
 def _known(
-    tenant: int, tx: spaces.Transaction, model: int, memories: Sequence[Unembedded], chunks: Sequence[Chunk]
+    tenant: int, tx: Transaction, model: int, memories: Sequence[Unembedded], chunks: Sequence[Chunk]
 ) -> dict[bytes, Vector]:
     namespaces = {memory.id: memory.namespace for memory in memories}
     wanted: dict[int, set[bytes]] = {}

@@ -12,8 +12,8 @@ from uuid import UUID
 from infinicon.domain import BatchRef, EventType, Fault, MemoryType, Stage
 from infinicon.errors import InfiniconError
 from infinicon.ids import new_id
-from infinicon.operations.leases import Leases
 from infinicon.operations.guard import guarded
+from infinicon.operations.leases import Leases
 from infinicon.ports import Extraction, Extractor, SourceEpisode
 from infinicon.store import atoms, batches, events, jobs
 from infinicon.store.atoms import NewAtom, Outcome, PendingEpisode
@@ -35,9 +35,7 @@ def extract(database: Database, extractor: Extractor, leases: Leases, ref: Batch
         faults: dict[UUID, Fault] = {}
         for episode in pending:
             try:
-                found[episode.id] = episode, guarded(
-                    Stage.EXTRACT, extractor.name, extractor.extract, source(episode)
-                )
+                found[episode.id] = episode, guarded(Stage.EXTRACT, extractor.name, extractor.extract, source(episode))
             except InfiniconError as error:
                 details = {**error.details, "stage": Stage.EXTRACT.value}
                 faults[episode.id] = Fault(error.code, error.message, error.retryable, details)

@@ -12,6 +12,7 @@ from infinicon.domain import (
     NIL_ID,
     ActorRef,
     Caller,
+    ContextWarning,
     EventType,
     Fault,
     IngestEpisode,
@@ -26,7 +27,6 @@ from infinicon.domain import (
     Permission,
     ScopeKey,
     Status,
-    Warning,
 )
 from infinicon.errors import DedupeConflict, IdempotencyConflict, InfiniconError, InvalidContent, UnsupportedMediaType
 from infinicon.ids import new_id
@@ -160,7 +160,7 @@ def _result(scope: ScopeKey, written: Written, episode: Prepared) -> IngestResul
     )
     ref = _ref(scope, stored.id)
     if stored.status is Status.TOMBSTONED:
-        gone = Warning("tombstoned", "this episode was deleted; nothing new was stored", [ref])
+        gone = ContextWarning("tombstoned", "this episode was deleted; nothing new was stored", [ref])
         return IngestResult(ref, IngestStatus.DEDUPLICATED, warnings=[gone])
     if stored.content_hmac != episode.content_hmac:
         conflict = DedupeConflict("the dedupeKey stands for other content", details={"field": "dedupeKey"})
@@ -214,6 +214,6 @@ def _replay(scope: ScopeKey, request: IngestRequest, earlier: tuple[bytes, Any])
     results = []
     for item in kept["results"]:
         ref = _ref(scope, UUID(item["id"]))
-        warnings = [Warning(code, message, [ref]) for code, message in item["warnings"]]
+        warnings = [ContextWarning(code, message, [ref]) for code, message in item["warnings"]]
         results.append(IngestResult(ref, IngestStatus(item["status"]), jobs.fault(item["error"]), warnings))
     return IngestReply(results, UUID(kept["job"]))

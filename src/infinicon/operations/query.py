@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from infinicon import lexemes
 from infinicon.domain import (
     Caller,
+    ContextWarning,
     Hit,
     MemoryRef,
     MemoryType,
@@ -25,7 +26,6 @@ from infinicon.domain import (
     Scope,
     ScopeKey,
     Status,
-    Warning,
 )
 from infinicon.operations import scopes
 from infinicon.ports import Embedder
@@ -146,5 +146,5 @@ def _reason(evidence: Evidence, terms: Mapping[int, str]) -> str:
     return "; ".join(parts) or "in scope"
 
 
-def _eventual() -> Warning:
-    return Warning("eventual_consistency", "some of what this scope has accepted is not indexed yet")
+def _eventual() -> ContextWarning:
+    return ContextWarning("eventual_consistency", "some of what this scope has accepted is not indexed yet")

@@ -111,7 +111,9 @@ def lease(ref: BatchRef, tx: Transaction, token: UUID, seconds: float) -> bool:
 
 def renew(tenant: int, tx: Transaction, batch: UUID, token: UUID, seconds: float) -> bool:
     """Heartbeat: hold the lease for `seconds` more; False when it is lost."""
-    return tx.execute(RENEW, {"tenant": tenant, "batch": batch, "lease": token, "seconds": seconds}).scalar() is not None
+    return (
+        tx.execute(RENEW, {"tenant": tenant, "batch": batch, "lease": token, "seconds": seconds}).scalar() is not None
+    )
 
 
 def hold(tenant: int, tx: Transaction, batch: UUID, token: UUID) -> None:
@@ -136,9 +138,7 @@ def close(tenant: int, tx: Transaction, batch: UUID, token: UUID) -> None:
 
 def release(tenant: int, tx: Transaction, batch: UUID, token: UUID, *, retry_base: float, counts: bool) -> None:
     """Give the batch back for another attempt after a wait that doubles. `counts`: its data may be the reason, not an outage."""
-    tx.execute(
-        RELEASE, {"tenant": tenant, "batch": batch, "lease": token, "base": retry_base, "counts": counts}
-    )
+    tx.execute(RELEASE, {"tenant": tenant, "batch": batch, "lease": token, "base": retry_base, "counts": counts})
 
 
 def fail_episodes(tenant: int, tx: Transaction, batch: UUID, faults: Mapping[UUID, Fault]) -> dict[UUID, UUID]:

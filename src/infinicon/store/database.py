@@ -27,7 +27,9 @@ Transaction = sqlalchemy.Connection
 ENTER_TENANT = text("SELECT set_config('infinicon.tenant', :tenant, true)")
 
 CONFLICTS = frozenset({"40P01", "40001", "55P03"})  # deadlock, serialisation failure, lock not available
-UNREACHABLE = frozenset({"57P01", "57P02", "57P03", "53300", "53200", "53100"})  # shutdown, start-up, too many, memory, disk
+UNREACHABLE = frozenset(
+    {"57P01", "57P02", "57P03", "53300", "53200", "53100"}
+)  # shutdown, start-up, too many, memory, disk
 
 
 class Conflict(Unavailable):
@@ -48,7 +50,13 @@ class Database:
     """One role's pool of connections. Make it after the fork; close it before the process ends."""
 
     def __init__(
-        self, url: str, *, pool_size: int = 12, timeout: float = 5.0, prepared_statements: bool = True, vectors: bool = True
+        self,
+        url: str,
+        *,
+        pool_size: int = 12,
+        timeout: float = 5.0,
+        prepared_statements: bool = True,
+        vectors: bool = True,
     ) -> None:
         parsed = make_url(url)
         if parsed.drivername in {"postgresql", "postgres"}:

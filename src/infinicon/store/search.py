@@ -14,7 +14,9 @@ from sqlalchemy import text
 from infinicon.domain import MemoryType, ScopeKey, Status
 from infinicon.store.database import Transaction
 
-COVERED_DIMENSION = 1280  # the widest vector that the covering index holds; stands in the statements and in the migration
+COVERED_DIMENSION = (
+    1280  # the widest vector that the covering index holds; stands in the statements and in the migration
+)
 
 K1 = 1.2
 B = 0.4  # short turns want little length normalisation, and long text is cut into chunks
@@ -119,9 +121,7 @@ def current_model(scope: ScopeKey, tx: Transaction, dimension: int) -> int | Non
     return found
 
 
-def nearest(
-    scope: ScopeKey, tx: Transaction, model: int, vector: NDArray[np.float16], limit: int
-) -> dict[int, float]:
+def nearest(scope: ScopeKey, tx: Transaction, model: int, vector: NDArray[np.float16], limit: int) -> dict[int, float]:
     """The rows nearest to a unit vector, exactly: cosine similarity by row."""
     statement = NEAREST if len(vector) <= COVERED_DIMENSION else NEAREST_WIDE
     rows = tx.execute(statement, {**_scoped(scope), "model": model, "vector": HalfVector(vector), "limit": limit})

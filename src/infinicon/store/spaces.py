@@ -95,7 +95,9 @@ MAKE_INCOMING_VECTORS = text("""
         memory uuid, chunk smallint, span_start integer, span_end integer, digest bytea, vector halfvec
     ) ON COMMIT DELETE ROWS
 """)
-COPY_VECTORS = "COPY incoming_vectors (memory, chunk, span_start, span_end, digest, vector) FROM STDIN WITH (FORMAT BINARY)"
+COPY_VECTORS = (
+    "COPY incoming_vectors (memory, chunk, span_start, span_end, digest, vector) FROM STDIN WITH (FORMAT BINARY)"
+)
 CLEAR_STAGE = text("DELETE FROM staged_vectors WHERE tenant = :tenant AND batch = :batch")
 STAGE = text("""
     INSERT INTO staged_vectors (tenant, batch, model, memory, chunk, span_start, span_end, digest, vector)
@@ -279,7 +281,4 @@ def publish(
 def add_to_counters(tenant: int, tx: Transaction, added: Mapping[int, tuple[int, int]]) -> None:
     """Documents and lexemes of the lexical index, for BM25. Holds the counters' rows until commit: call it last but for events."""
     for namespace, (rows, lexemes) in sorted(added.items()):
-        tx.execute(
-            ADD_TO_COUNTER, {"tenant": tenant, "namespace": namespace, "rows": rows, "lexemes": lexemes}
-        )
-
+        tx.execute(ADD_TO_COUNTER, {"tenant": tenant, "namespace": namespace, "rows": rows, "lexemes": lexemes})

@@ -59,13 +59,17 @@ CLAIM = text("""
 # A batch whose lease ran out died with its worker: a fault of the try. One that was never taken has only lost its message.
 LOST_LEASES = text("""
     UPDATE batches b
-    SET lease = NULL, lease_until = NULL, attempt = b.attempt + 1, faults = b.faults + CAST(:counts AS integer),
-        not_before = now(), updated_at = now()
+    SET lease = NULL, lease_until = NULL, attempt = b.attempt + 1, faults = b.faults + 1, not_before = now(), updated_at = now()
     FROM (SELECT tenant, id FROM batches
-          WHERE state = 'open' AND lease IS NOT NULL AND (lease_until < clock_timestamp() OR :all)
+          WHERE state = 'open' AND lease IS NOT NULL AND lease_until < clock_timestamp()
           FOR UPDATE SKIP LOCKED) lost
     WHERE b.tenant = lost.tenant AND b.id = lost.id
     RETURNING b.tenant, b.id
+""")
+
+ABANDON = text("""
+    UPDATE batches SET lease = NULL, lease_until = NULL, attempt = attempt + 1, not_before = now(), updated_at = now()
+    WHERE state = 'open'
 """)
 
 # Published again after a wait that doubles with each publication, so that a long queue does not fill up with copies.
@@ -73,7 +77,7 @@ REPUBLISH = text("""
     UPDATE batches b SET published_at = clock_timestamp(), publishes = least(b.publishes + 1, 1000)
     FROM (SELECT tenant, id FROM batches
           WHERE state = 'open' AND lease IS NULL AND not_before <= now()
-            AND (:all OR published_at <= now() - make_interval(secs => :after * power(2, least(greatest(publishes - 1, 0), 5)))
+            AND (published_at <= now() - make_interval(secs => :after * power(2, least(greatest(publishes - 1, 0), 5)))
                  OR published_at < not_before)
           ORDER BY created_at LIMIT :limit
           FOR UPDATE SKIP LOCKED) lost
@@ -171,15 +175,21 @@ def claim(tenant: int, tx: Transaction, lane: Lane, episodes: int, tokens: int) 
 
 
 @unscoped("leases of all tenants run out alike")
-def expire_leases(tx: Transaction, *, everything: bool, counts: bool) -> int:
-    """Take leases back from workers that died. `everything`: their processes are known to be gone."""
-    return len(tx.execute(LOST_LEASES, {"all": everything, "counts": counts}).all())
+def expire_leases(tx: Transaction) -> int:
+    """Take leases back from workers that died or hang."""
+    return len(tx.execute(LOST_LEASES).all())
+
+
+@unscoped("a new start concerns all tenants")
+def abandon(tx: Transaction) -> int:
+    """Take back every lease and every message, when all workers and the broker are known to be new; no try is held against a batch."""
+    return tx.execute(ABANDON).rowcount
 
 
 @unscoped("messages of all tenants get lost alike")
-def republish(tx: Transaction, after: float, *, everything: bool, limit: int = 200) -> list[BatchRef]:
+def republish(tx: Transaction, after: float, limit: int = 200) -> list[BatchRef]:
     """Batches that wait for a message: due for another attempt, or published at least `after` seconds ago and never taken."""
-    rows = tx.execute(REPUBLISH, {"after": after, "all": everything, "limit": limit})
+    rows = tx.execute(REPUBLISH, {"after": after, "limit": limit})
     return [BatchRef(row.tenant, row.id, row.attempt, Stage(row.stage), Lane(row.lane)) for row in rows]
 
 
@@ -209,4 +219,3 @@ def forget(tx: Transaction, seconds: float) -> None:
     """Drop closed batches, finished task results and stored replies that are older than `seconds`."""
     for statement in (FORGET_BATCHES, FORGET_RESULTS, FORGET_REPLIES):
         tx.execute(statement, {"seconds": seconds})
-

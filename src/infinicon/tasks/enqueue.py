@@ -60,16 +60,12 @@ def dispatch_all(runtime: Runtime) -> int:
     return sent
 
 
-def reconcile(runtime: Runtime, *, abandoned: bool = False) -> int:
+def reconcile(runtime: Runtime) -> int:
     """Publish again what lost its worker or its message."""
-    settings = runtime.settings
-    lost = dispatch.reconcile(
-        runtime.sweeper,
-        republish_after=settings.republish_after,
-        attempts=settings.stage_attempts,
-        abandoned=abandoned,
+    chosen = runtime.settings
+    return publish(
+        dispatch.reconcile(runtime.sweeper, republish_after=chosen.republish_after, attempts=chosen.stage_attempts)
     )
-    return publish(lost)
 
 
 def window_moved() -> None:

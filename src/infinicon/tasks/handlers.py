@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 from uuid import UUID
 
 from celery.exceptions import Ignore
@@ -25,10 +25,12 @@ from infinicon.tasks.app import app
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 RETENTION = 7 * 24 * 3600.0
 
 
-def _run(call: Callable[[], Any]) -> Any:
+def _run(call: Callable[[], T]) -> T:
     """Run an operation. A message that came too late or twice ends here without a trace in its task's state."""
     try:
         return call()
@@ -36,7 +38,7 @@ def _run(call: Callable[[], Any]) -> Any:
         raise Ignore from None
     except InfiniconError:
         raise
-    except Exception as fault:
+    except Exception as fault:  # noqa: BLE001 -- the text of an exception may be a user's, and Celery would keep it
         log.error("a task failed: %s at %s", type(fault).__name__, _where(fault))
         raise Internal("the task failed", details={"exception": type(fault).__name__}) from None
 
@@ -66,7 +68,7 @@ def embed_batch(tenant: int, batch: str, lane: str, attempt: int) -> dict[str, i
 @app.task(name=names.INDEX)
 def index_batch(tenant: int, batch: str, lane: str, attempt: int) -> dict[str, int]:
     ref = BatchRef(tenant, UUID(batch), attempt, Stage.INDEX, Lane(lane))
-    counts: dict[str, int] = _run(lambda: index(runtime().database, runtime().leases, ref))
+    counts = _run(lambda: index(runtime().database, runtime().leases, ref))
     enqueue.window_moved()
     return counts
 

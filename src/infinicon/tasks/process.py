@@ -30,12 +30,12 @@ class WorkerKind:
     warm_up: Callable[[Runtime], object]
 
 
-def _warm_pipeline(built: Runtime) -> object:
+def _warm_cpu(built: Runtime) -> object:
     return built.database, built.sweeper, built.extractor, built.leases
 
 
 def _warm_interactive(built: Runtime) -> object:
-    return *_warm_pipeline(built), built.encoder  # type: ignore[misc]
+    return built.database, built.extractor, built.leases, built.embedder
 
 
 def _warm_embed(built: Runtime) -> object:
@@ -45,7 +45,7 @@ def _warm_embed(built: Runtime) -> object:
 WORKERS: dict[str, WorkerKind] = {
     # Extraction and indexing are short and mostly wait for Postgres.
     "cpu": WorkerKind(
-        (names.CONTROL, names.queue(Stage.EXTRACT, Lane.BULK), names.queue(Stage.INDEX, Lane.BULK)), 4, _warm_pipeline
+        (names.CONTROL, names.queue(Stage.EXTRACT, Lane.BULK), names.queue(Stage.INDEX, Lane.BULK)), 4, _warm_cpu
     ),
     # Everything of a conversation, in a process that bulk work cannot fill; it embeds through the encoder process.
     "interactive": WorkerKind(
@@ -58,7 +58,7 @@ WORKERS: dict[str, WorkerKind] = {
 
 def embedder(lane: Lane) -> Embedder:
     """The encoder process for conversations, the model of this process for bulk work."""
-    return runtime().encoder if lane is Lane.INTERACTIVE else runtime().bulk_embedder
+    return runtime().embedder if lane is Lane.INTERACTIVE else runtime().bulk_embedder
 
 
 def run_worker(kind: str) -> None:
@@ -103,9 +103,7 @@ def run_beat() -> None:
 
 def _logging(**_signal: object) -> None:
     """One line an event, on standard error. Celery's own messages name tasks and ids, which is all that messages carry."""
-    logging.basicConfig(
-        level=settings().log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
-    )
+    logging.basicConfig(level=settings().log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True)
 
 
 def _close(**_signal: object) -> None:

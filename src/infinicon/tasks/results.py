@@ -36,7 +36,7 @@ class ResultBackend(BaseBackend):
         return Database(url, pool_size=4, prepared_statements=chosen.prepared_statements, vectors=False)
 
     def _store_result(
-        self, task_id: str, result: Any, state: str, traceback: Any = None, request: Any = None, **_options: Any
+        self, task_id: str, result: Any, state: str, _traceback: Any = None, request: Any = None, **_options: Any
     ) -> Any:
         """A state that cannot be written is logged and let go: the rows of the pipeline are the truth, and a worker must not fail
         for its own report."""
