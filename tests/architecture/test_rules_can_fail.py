@@ -95,6 +95,8 @@ def test_a_drawer_for_everything_is_refused() -> None:
         ("tests/unit/plugins/test_nothing.py", False),
         ("tests/unit/elsewhere/test_extractor.py", False),
         ("tests/store/test_extractor.py", False),
+        ("tests/store/plugins/test_extractor.py", True),
+        ("tests/store/plugins/test_memories.py", False),
     ],
 )
 def test_a_test_without_a_source_is_found(test: str, mirrors: bool) -> None:
