@@ -13,7 +13,7 @@ from infinicon.store import tenancy
 from infinicon.store.database import Database, Transaction
 from tests.conftest import Cluster
 
-PIPELINE_TABLES = "batches, queued_episodes, staged_vectors, jobs"
+PIPELINE_TABLES = "infinicon.batches, infinicon.queued_episodes, infinicon.staged_vectors, infinicon.jobs"
 
 
 @pytest.fixture(scope="session")

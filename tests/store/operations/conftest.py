@@ -1,0 +1,97 @@
+"""The pipeline without processes: every stage is called as its task would call it, on a real Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+from infinicon.domain import BatchRef, Caller, Lane, Permission, Scope, Span, Stage
+from infinicon.keyring import Keyring
+from infinicon.operations import dispatch as dispatching
+from infinicon.operations.dispatch import LaneLimits
+from infinicon.operations.embed import embed
+from infinicon.operations.extract import extract
+from infinicon.operations.index import index
+from infinicon.operations.leases import Leases
+from infinicon.plugins.extractor import load as load_extractor
+from infinicon.ports import Embedder, Extractor, ModelInfo, Vectors
+from infinicon.settings import Settings
+from infinicon.store import tenancy
+from infinicon.store.database import Database
+
+
+class WordEmbedder:
+    """Vectors from hashed words: texts that share words are near. Deterministic, and quick to load."""
+
+    model = ModelInfo("words", "1", 64, 256)
+
+    def chunk(self, texts: Sequence[str]) -> list[list[Span]]:
+        return [[Span(at, min(at + 400, len(text))) for at in range(0, max(len(text), 1), 400)] for text in texts]
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        rows = np.zeros((len(texts), 64), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[0] = 0.1
+            for word in text.lower().split():
+                row[int.from_bytes(blake2b(word.strip(".,:?!").encode(), digest_size=2).digest(), "big") % 64] += 1
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+
+    def embed_query(self, text: str) -> Vectors:
+        return self.embed([text])
+
+
+class Pipeline:
+    """One tenant's pipeline, driven by hand."""
+
+    def __init__(self, app: Database, sweeper: Database, tenant: int, name: str, leases: Leases) -> None:
+        self.app = app
+        self.sweeper = sweeper
+        self.leases = leases
+        self.keyring = Keyring("k" * 32)
+        self.extractor: Extractor = load_extractor(Settings())
+        self.embedder: Embedder = WordEmbedder()
+        self.caller = Caller(tenant, name, uuid4(), frozenset(Permission))
+        self.limits = LaneLimits(64, 10_000, 100)
+
+    def scope(self, namespace: str = "notes", agent: str | None = None, session: str | None = None) -> Scope:
+        return Scope(self.caller.tenant_name, namespace, agent, session)
+
+    def claim(self, lane: Lane = Lane.INTERACTIVE) -> list[BatchRef]:
+        """This tenant's batches; other tests' batches are left alone."""
+        claimed = dispatching.dispatch(self.sweeper, lane, self.limits)
+        return [batch for batch in claimed if batch.tenant == self.caller.tenant]
+
+    def run(self, ref: BatchRef) -> None:
+        """All stages of a batch, from the one it is at."""
+        if ref.stage is Stage.EXTRACT:
+            extract(self.app, self.extractor, self.leases, ref)
+            ref = BatchRef(ref.tenant, ref.batch, 1, Stage.EMBED, ref.lane)
+        if ref.stage is Stage.EMBED:
+            embed(self.app, self.embedder, self.leases, ref)
+            ref = BatchRef(ref.tenant, ref.batch, 1, Stage.INDEX, ref.lane)
+        index(self.app, self.leases, ref)
+
+    def drain(self) -> None:
+        """Dispatch and run until nothing of this tenant waits."""
+        while batches := [batch for lane in Lane for batch in self.claim(lane)]:
+            for batch in batches:
+                self.run(batch)
+
+
+@pytest.fixture
+def leases(app: Database) -> Iterator[Leases]:
+    held = Leases(app, seconds=30, ceiling=300, retry_base=0, on_overrun=lambda _: None)
+    yield held
+    held.close()
+
+
+@pytest.fixture
+def pipeline(app: Database, sweeper: Database, owner: Database, leases: Leases, empty_pipeline: None) -> Pipeline:
+    name = f"tenant-{uuid4()}"
+    with owner.transaction(None) as tx:
+        tenant = tenancy.ensure_tenant(tx, name)
+    return Pipeline(app, sweeper, tenant, name, leases)
