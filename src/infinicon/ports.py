@@ -64,6 +64,10 @@ class Extractor(Protocol):
     @property
     def version(self) -> str: ...
 
+    def supports(self, content_type: str) -> bool:
+        """Whether it reads this media type. An episode of any other is rejected when it is ingested."""
+        ...
+
     def extract(self, episode: SourceEpisode) -> Extraction:
         """Raises InvalidContent where the content is not of its contentType; all else counts as the plug-in's fault."""
         ...
