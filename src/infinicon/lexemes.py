@@ -76,7 +76,12 @@ def analyse(text: str) -> list[str]:
 
 def lexeme_ids(text: str) -> Counter[int]:
     """Lexeme id → how often it occurs. The id is the first four bytes of BLAKE2b of the lexeme in UTF-8, as a signed big-endian integer."""
-    return Counter([_id(lexeme) if len(lexeme) <= _LONGEST_CACHED else _hash(lexeme) for lexeme in analyse(text)])
+    return Counter([lexeme_id(lexeme) for lexeme in analyse(text)])
+
+
+def lexeme_id(lexeme: str) -> int:
+    """The id of one lexeme as `analyse` gives it; a lexeme is not to be analysed again, since a stem may have another stem."""
+    return _id(lexeme) if len(lexeme) <= _LONGEST_CACHED else _hash(lexeme)
 
 
 def _normalise(text: str) -> str:

@@ -60,7 +60,7 @@ def query(database: Database, embedder: Embedder, caller: Caller, request: Query
     """
     scopes.allow(caller, request.scope, Permission.QUERY)
     vector = embedder.embed_query(request.query)[0]
-    terms = {lexeme: word for word in lexemes.analyse(request.query) for lexeme in lexemes.lexeme_ids(word)}
+    terms = {lexemes.lexeme_id(lexeme): lexeme for lexeme in lexemes.analyse(request.query)}
     with database.transaction(caller.tenant) as tx:
         scope = scopes.resolve(tx, caller, request.scope, Permission.QUERY)
         rows = _evidence(scope, tx, vector, list(terms), max(POOL, 4 * request.limit))
