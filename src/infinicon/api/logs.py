@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 import traceback
 from pathlib import Path
 from types import TracebackType
@@ -32,5 +33,12 @@ def configure(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=level, handlers=[handler], force=True)
+    threading.excepthook = _log_thread  # Python's own prints the text of the exception
     for noisy in ("httpx", "httpcore", "httpx2", "httpcore2"):  # these log the address of every call
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def _log_thread(ended: threading.ExceptHookArgs) -> None:
+    name = "a thread" if ended.thread is None else ended.thread.name
+    fault = ended.exc_value or ended.exc_type()
+    logging.getLogger(__name__).error("%s ended", name, exc_info=fault.with_traceback(ended.exc_traceback))

@@ -64,4 +64,8 @@ def run(settings: Settings) -> None:
         signal.signal(number, stop)  # uvicorn takes them over, and raises them again when it has stopped
     logs.configure(settings.log_level)
     own = runtime.runtime()
+    for part in (own.database, own.sweeper, own.keyring, own.extractor, own.embedder):
+        assert (
+            part is not None
+        )  # built here, so that a setting that is missing stops the process and not the first request
     serve(create_app(own, Dispatcher(own)), settings)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from fastapi import APIRouter
 from starlette.responses import Response
 
@@ -29,7 +27,7 @@ async def query_memory(call: Admitted) -> Response:
 
 async def until_quiet(call: Call, scope: Scope) -> None:
     """Return when everything that was accepted in the scope before now is processed. Raises ConsistencyUnavailable."""
-    now = datetime.now(UTC)
+    now = await in_thread(waiting.now, call.runtime.database)
     if not await in_thread(waiting.pending, call.runtime.database, call.caller, scope, now):
         return
     call.leave_gate()

@@ -1,0 +1,95 @@
+"""Domain values with every field set, for tests of what goes out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from infinicon.domain import (
+    NIL_ID,
+    ActorRef,
+    ContextWarning,
+    Fault,
+    Hit,
+    HydrateReply,
+    IngestReply,
+    IngestResult,
+    IngestStatus,
+    Job,
+    JobStatus,
+    Memory,
+    MemoryRef,
+    MemoryType,
+    Progress,
+    Provenance,
+    QueryReply,
+    Scope,
+    SourceRef,
+    Span,
+    Stage,
+    Status,
+)
+
+SCOPE = Scope("acme", "notes", "agent-1", "session-1", {"project": "apollo"})
+WHEN = datetime(2026, 11, 30, 10, 0, 0, 120000, tzinfo=UTC)
+EPISODE = MemoryRef(UUID("019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3d"), MemoryType.EPISODE, SCOPE)
+ATOM = MemoryRef(UUID("019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3e"), MemoryType.ATOM, SCOPE)
+FAULT = Fault(
+    "too_large", "content must not be larger than 1048576 bytes", retryable=False, details={"field": "content"}
+)
+WARNING = ContextWarning("tombstoned", "this episode was deleted", [EPISODE])
+
+INGEST_REPLY = IngestReply(
+    [
+        IngestResult(EPISODE, IngestStatus.CREATED),
+        IngestResult(EPISODE, IngestStatus.DEDUPLICATED, warnings=[WARNING]),
+        IngestResult(MemoryRef(NIL_ID, MemoryType.EPISODE, SCOPE), IngestStatus.REJECTED, FAULT),
+    ],
+    UUID(int=9),
+)
+QUERY_REPLY = QueryReply([Hit(ATOM, 0.5, "semantic", [EPISODE], [WARNING]), Hit(EPISODE, 0.25, "lexical")], [WARNING])
+EPISODE_OBJECT = Memory(
+    id=EPISODE.id,
+    type=MemoryType.EPISODE,
+    scope=SCOPE,
+    status=Status.ACTIVE,
+    created_at=WHEN,
+    updated_at=WHEN,
+    created_by=ActorRef("ann", "user"),
+    content=None,
+    content_type="application/json",
+    metadata={"mood": None},
+    tags=["blue"],
+    dedupe_key="note-1",
+    occurred_at=WHEN,
+    expires_at=WHEN,
+)
+ATOM_OBJECT = Memory(
+    id=ATOM.id,
+    type=MemoryType.ATOM,
+    scope=SCOPE,
+    status=Status.ACTIVE,
+    created_at=WHEN,
+    updated_at=None,
+    created_by=ActorRef("builtin", "plugin"),
+    content="The gate code is on the blue tag.",
+    atom_type="statement",
+    confidence=0.5,
+    provenance=Provenance([SourceRef(EPISODE, Span(0, 33))], ActorRef("builtin", "plugin"), WHEN, "extract", 0.5),
+)
+HYDRATE_REPLY = HydrateReply([EPISODE_OBJECT, ATOM_OBJECT], [])
+JOB = (
+    SCOPE,
+    Job(
+        UUID(int=9),
+        "ingest",
+        JobStatus.FAILED,
+        WHEN,
+        WHEN,
+        Progress(1, 1, 3, 0, 0, 1, 0),
+        Stage.EMBED,
+        "back-fill",
+        FAULT,
+        {"episodes": 3},
+    ),
+)

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi import FastAPI, Request
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.testclient import TestClient
+
+from infinicon.api import body, errors
+from infinicon.api.answers import answer
+from infinicon.errors import UnsupportedMediaType
+
+LIMIT = 1000
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    app = FastAPI()
+
+    @app.post("/length")
+    async def length(request: Request) -> Response:
+        return answer(len(await body.read(request)))
+
+    errors.install(app)
+    app.add_middleware(body.BodyLimit, max_bytes=LIMIT)
+    with TestClient(app) as client:
+        yield client
+
+
+def test_takes_a_body_of_exactly_the_limit(client: TestClient) -> None:
+    assert client.post("/length", content=b"x" * LIMIT, headers=JSON).json() == LIMIT
+
+
+def test_refuses_by_the_announced_length(client: TestClient) -> None:
+    reply = client.post("/length", content=b"x" * (LIMIT + 1), headers=JSON)
+
+    assert reply.status_code == 413
+    assert reply.json()["code"] == "too_large"
+    assert reply.json()["details"] == {"field": "body", "limit": LIMIT}
+
+
+def test_counts_what_was_not_announced(client: TestClient) -> None:
+    sent = 0
+
+    def chunks() -> Iterator[bytes]:
+        nonlocal sent
+        for _ in range(11):
+            sent += 100
+            yield b"x" * 100
+
+    reply = client.post("/length", content=chunks(), headers=JSON)
+
+    assert "content-length" not in reply.request.headers
+    assert reply.status_code == 413
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "Application/JSON; charset=utf-8",
+        'application/json;charset="UTF-8"',
+        "application/vnd.infinicon+json",
+    ],
+)
+def test_takes_json(content_type: str) -> None:
+    body.check_media_type(Headers({"content-type": content_type}))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"content-type": ""},
+        {"content-type": "text/plain"},
+        {"content-type": "text/json"},
+        {"content-type": "application/jsonp"},
+        {"content-type": "application/json; charset=utf-16"},
+        {"content-type": "application/x-www-form-urlencoded"},
+        {"content-type": "application/json", "content-encoding": "gzip"},
+    ],
+)
+def test_refuses_what_is_not_plain_json(headers: dict[str, str]) -> None:
+    with pytest.raises(UnsupportedMediaType):
+        body.check_media_type(Headers(headers))

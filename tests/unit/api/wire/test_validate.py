@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infinicon.api.wire.hydrate import HydrateRequest
+from infinicon.api.wire.ingest import IngestEpisode, IngestRequest
+from infinicon.api.wire.jobs import GetJobRequest
+from infinicon.api.wire.query import QueryRequest
+from infinicon.api.wire.validate import Body, check, is_storable, storable_size
+from infinicon.errors import InvalidRequest
+
+CANARY = "CANARY-77"
+LEAVES: st.SearchStrategy[object] = st.sampled_from(
+    [CANARY, CANARY * 2000, f"\x00{CANARY}", f"{CANARY}\ud800", 77, -1, 0.5, True, None, [], {}]
+)
+FIELDS = [
+    "scope",
+    "tenantId",
+    "namespaceId",
+    "episodes",
+    "consistency",
+    "lane",
+    "label",
+    "query",
+    "limit",
+    "refs",
+    "id",
+    "type",
+]
+FIELDS += [
+    "jobId",
+    "contentType",
+    "content",
+    "createdBy",
+    "kind",
+    "dedupeKey",
+    "metadata",
+    "tags",
+    "occurredAt",
+    CANARY,
+]
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=8),
+)
+
+
+@given(st.sampled_from([IngestRequest, IngestEpisode, QueryRequest, HydrateRequest, GetJobRequest]), VALUES)
+def test_a_refusal_never_repeats_what_was_sent(model: type[Body], value: object) -> None:
+    refusal = refusal_of(model, value)
+
+    if refusal is not None:
+        assert "CANARY" not in json.dumps(refusal.to_wire())
+        assert refusal.details.keys() == {"field", "rule"}
+
+
+def refusal_of(model: type[Body], value: object) -> InvalidRequest | None:
+    try:
+        check(model, value)
+    except InvalidRequest as fault:
+        return fault
+    return None
+
+
+@pytest.mark.parametrize(
+    ("value", "field", "rule"),
+    [
+        ({"query": "x"}, "scope", "is required"),
+        ({"scope": 5, "query": "x"}, "scope", "must be an object"),
+        ({"scope": {"tenantId": "t"}, "query": "x"}, "scope.namespaceId", "is required"),
+        ({"scope": {"tenantId": "", "namespaceId": "n"}, "query": "x"}, "scope.tenantId", "must not be empty"),
+        ({"scope": {"tenantId": "t", "namespaceId": "n"}, "query": "x", "limit": 0}, "limit", "must be at least 1"),
+        ([], "body", "must be an object"),
+    ],
+)
+def test_a_refusal_names_field_and_rule(value: object, field: str, rule: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        check(QueryRequest, value)
+
+    assert caught.value.details == {"field": field, "rule": rule}
+    assert caught.value.message == f"{field} {rule}"
+
+
+def test_unknown_fields_are_tolerated() -> None:
+    scope = {"tenantId": "t", "namespaceId": "n", "colour": 1}
+
+    assert check(QueryRequest, {"scope": scope, "query": "x", "colour": "\ud800"}).query == "x"
+
+
+@pytest.mark.parametrize("text", ["a\x00", "\ud83d", "\udc00x", "\ude00\ud83d"])
+def test_what_postgres_or_utf_8_cannot_carry(text: str) -> None:
+    assert not is_storable(text)
+    for value in (text, [text], {"a": [{"b": text}]}, {text: 1}):
+        assert storable_size(value) is None
+
+
+@pytest.mark.parametrize("text", ["", "\x01\x1f\x7f", "👨‍👩‍👧", "e\u0301", "\ufffe\ufffd", "\\u0000", '"\\u0000"'])
+def test_what_it_can_carry(text: str) -> None:
+    assert is_storable(text)
+    assert storable_size({text: [text]}) == len(
+        json.dumps({text: [text]}, ensure_ascii=False, separators=(",", ":")).encode()
+    )
