@@ -19,6 +19,7 @@ from infinicon.plugins.guard import guarded
 from infinicon.ports import Embedder, ModelInfo, Vectors
 
 _Job = tuple[Sequence[str], "Future[Vectors]"]
+_Call = Callable[[Sequence[str]], Vectors]
 
 
 class CoalescingEmbedder:
@@ -27,6 +28,7 @@ class CoalescingEmbedder:
     def __init__(self, inner: Embedder, *, most_texts: int = 4_096) -> None:
         """`most_texts` bounds one call to `inner`; a single larger request is still one call."""
         self._inner = inner
+        self._many_queries: _Call | None = getattr(inner, "embed_queries", None)
         self._most = most_texts
         self._documents: deque[_Job] = deque()
         self._queries: deque[_Job] = deque()
@@ -88,12 +90,12 @@ class CoalescingEmbedder:
                 queries = list(self._queries)
                 self._queries.clear()
                 documents = [] if queries else self._take_documents()
-            for texts, future in queries:
-                _answer(future, self._query, texts)
-            if documents:
-                self._encode(documents)
+            if queries:
+                self._encode(queries, self._many_queries, self._one_query)
+            else:
+                self._encode(documents, self._inner.embed, self._inner.embed)
 
-    def _query(self, texts: Sequence[str]) -> Vectors:
+    def _one_query(self, texts: Sequence[str]) -> Vectors:
         return self._inner.embed_query(texts[0])
 
     def _take_documents(self) -> list[_Job]:
@@ -104,20 +106,20 @@ class CoalescingEmbedder:
             count += len(taken[-1][0])
         return taken
 
-    def _encode(self, jobs: list[_Job]) -> None:
+    def _encode(self, jobs: list[_Job], many: _Call | None, one: _Call) -> None:
         """One call for all jobs. Where it fails, each job has a call of its own, so that one text's fault stays its caller's."""
-        if len(jobs) > 1:
+        if len(jobs) > 1 and many is not None:
             combined: Future[Vectors] = Future()
-            if _answer(combined, self._inner.embed, [text for texts, _ in jobs for text in texts]):
+            if _answer(combined, many, [text for texts, _ in jobs for text in texts]):
                 parts = np.split(combined.result(), np.cumsum([len(texts) for texts, _ in jobs])[:-1])
                 for (_, future), vectors in zip(jobs, parts, strict=True):
                     future.set_result(vectors)
                 return
         for texts, future in jobs:
-            _answer(future, self._inner.embed, texts)
+            _answer(future, one, texts)
 
 
-def _answer(future: Future[Vectors], call: Callable[[Sequence[str]], Vectors], texts: Sequence[str]) -> bool:
+def _answer(future: Future[Vectors], call: _Call, texts: Sequence[str]) -> bool:
     """Hand the result, or what the plug-in raised, to the thread that waits for it. The encoder thread lives on."""
     try:
         future.set_result(guarded("embed", "embedder", call, texts))

@@ -160,6 +160,10 @@ class SentenceTransformersEmbedder:
         """float16, shape (1, dimension), with the model's prompt for queries where it has one."""
         return self._embed([text], "query")
 
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """As embed_query, for several at once: the Coalescing embedder asks for it where there is one."""
+        return self._embed(texts, "query")
+
     def _embed(self, texts: Sequence[str], kind: str) -> Vectors:
         _check(texts)
         if not texts:

@@ -1,0 +1,125 @@
+"""Asks the encoder process. Imports no model library: the API must stay small."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from threading import Lock
+from types import TracebackType
+from typing import cast
+
+import httpx
+import numpy as np
+
+from infinicon.domain import Json, Span
+from infinicon.errors import InvalidContent, Unavailable
+from infinicon.ports import ModelInfo, Vectors
+
+_UNIX = "unix://"
+_SIXTEEN_BITS = np.dtype("<f2")
+
+
+class EncoderClient:
+    """Implements ports.Embedder over HTTP. Safe to call from several threads; opens no connection before the first call."""
+
+    def __init__(self, url: str, token: str, timeout: float = 30.0, *, connections: int = 32) -> None:
+        """`url` is http://host:port or unix:///path; `timeout` in seconds bounds each wait for the encoder."""
+        is_socket = url.startswith(_UNIX)
+        limits = httpx.Limits(max_connections=connections, keepalive_expiry=30.0)
+        self._client = httpx.Client(
+            base_url="http://encoder" if is_socket else url,
+            transport=httpx.HTTPTransport(uds=url.removeprefix(_UNIX) if is_socket else None, limits=limits),
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=httpx.Timeout(timeout, connect=min(timeout, 2.0)),
+        )
+        self._model: ModelInfo | None = None
+        self._model_lock = Lock()
+
+    @property
+    def model(self) -> ModelInfo:
+        """Asked once.
+
+        Raises:
+            Unavailable: the encoder does not answer, or answers with a fault.
+        """
+        with self._model_lock:
+            if self._model is None:
+                found = self._send("GET", "/model").json()
+                self._model = ModelInfo(found["name"], found["revision"], found["dimension"], found["maxTokens"])
+            return self._model
+
+    def ready(self) -> bool:
+        """Whether the encoder would answer now. Never raises."""
+        try:
+            return self._client.get("/readyz", timeout=1.0).is_success
+        except httpx.HTTPError:
+            return False
+
+    def chunk(self, texts: Sequence[str]) -> list[list[Span]]:
+        """As ports.Embedder. Raises Unavailable, InvalidContent."""
+        if not texts:
+            return []
+        found = self._send("POST", "/chunk", {"texts": list(texts)}).json()
+        return [[Span(start, end) for start, end in spans] for spans in found]
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """As ports.Embedder. Raises Unavailable, InvalidContent."""
+        if not texts:
+            return np.empty((0, self.model.dimension), np.float16)
+        return self._vectors(texts, "document")
+
+    def embed_query(self, text: str) -> Vectors:
+        """As ports.Embedder. Raises Unavailable, InvalidContent."""
+        return self._vectors([text], "query")
+
+    def close(self) -> None:
+        self._client.close()
+
+    def __enter__(self) -> EncoderClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _vectors(self, texts: Sequence[str], kind: str) -> Vectors:
+        reply = self._send("POST", "/embed", {"texts": list(texts), "kind": kind})
+        dimension = int(reply.headers.get("X-Dimension", 0))
+        if len(reply.content) != len(texts) * dimension * _SIXTEEN_BITS.itemsize:
+            raise Unavailable("the encoder answered with another number of vectors than it was asked for")
+        return cast(
+            Vectors, np.frombuffer(reply.content, _SIXTEEN_BITS).reshape(len(texts), dimension).astype(np.float16)
+        )
+
+    def _send(self, method: str, path: str, body: Json = None) -> httpx.Response:
+        # ASCII escapes carry a lone surrogate as far as the encoder, which refuses it as content, not as an accident of transport.
+        content = json.dumps(body).encode() if body is not None else None
+        try:
+            reply = self._once_more(method, path, content)
+        except httpx.TimeoutException:
+            raise Unavailable("the encoder did not answer in time") from None
+        except httpx.HTTPError as fault:
+            raise Unavailable(f"the encoder does not answer ({type(fault).__name__})") from None
+        if reply.is_success:
+            return reply
+        raise _fault(reply)
+
+    def _once_more(self, method: str, path: str, content: bytes | None) -> httpx.Response:
+        """A kept connection may have been closed at the other end just now; asking twice changes nothing there."""
+        headers = {"Content-Type": "application/json"} if content is not None else {}
+        try:
+            return self._client.request(method, path, content=content, headers=headers)
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+            return self._client.request(method, path, content=content, headers=headers)
+
+
+def _fault(reply: httpx.Response) -> InvalidContent | Unavailable:
+    try:
+        body = reply.json()
+    except ValueError:
+        body = None
+    if isinstance(body, dict) and body.get("code") == InvalidContent.code:
+        details = body.get("details")
+        return InvalidContent("a text cannot be embedded", details=details if isinstance(details, dict) else None)
+    return Unavailable(f"the encoder refused with status {reply.status_code}")
