@@ -16,6 +16,7 @@ from infinicon.api.gate import Gate
 from infinicon.api.readiness import Readiness
 from infinicon.api.routes import health, hydrate, ingest, jobs, query
 from infinicon.api.waiting import WaitingRoom
+from infinicon.errors import Unavailable
 from infinicon.operations import ready
 from infinicon.runtime import Runtime
 from infinicon.tasks.enqueue import Dispatcher
@@ -27,7 +28,8 @@ def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:
 
     def look() -> None:
         ready.check(runtime.database)
-        runtime.embedder.ready()
+        if not runtime.embedder.ready():
+            raise Unavailable("the encoder does not answer; try again")
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
