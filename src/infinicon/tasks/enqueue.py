@@ -14,7 +14,7 @@ from infinicon.errors import InfiniconError
 from infinicon.operations import dispatch
 from infinicon.runtime import Runtime
 from infinicon.tasks import names
-from infinicon.tasks.app import app
+from infinicon.tasks.app import app, configure
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +86,7 @@ class Dispatcher:
         self._thread = threading.Thread(target=self._run, name="dispatcher", daemon=True)
 
     def start(self) -> None:
+        configure(self._runtime.settings)  # the API is a process that publishes and runs no worker
         self._thread.start()
 
     def wake(self) -> None:
