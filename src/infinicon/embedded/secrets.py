@@ -42,6 +42,8 @@ def load_or_create(directory: Path, *, new_api_key: Callable[[], str], has_data:
     path = directory / FILE
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(kept, dict):
+            raise ValueError("not an object")
     except FileNotFoundError:
         if has_data:
             raise MissingDependency(

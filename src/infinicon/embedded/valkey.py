@@ -84,6 +84,8 @@ class Valkey:
             "maxmemory-policy": "noeviction",
             "shutdown-on-sigterm": "nosave now",
             "daemonize": "no",
+            # A changed title would overwrite the environment, by which a start after a kill finds what is left.
+            "set-proc-title": "no",
             "loglevel": "notice",
         }
         return "".join(f"{name} {value}\n" for name, value in lines.items())

@@ -56,7 +56,7 @@ class Refusal(tornado.web.RequestHandler):
         """Nothing to protect: the request is refused."""
 
 
-class Gate(Flower):  # type: ignore[misc] # Flower has no types
+class Gate(Flower):
     """Flower behind one door. It tells Flower of who has passed by a password that only the two of them know."""
 
     def __init__(self, credentials: str, inner: str, **options: Any) -> None:
@@ -91,7 +91,7 @@ def knows(credentials: bytes, header: str) -> bool:
     return hmac.compare_digest(given, credentials)
 
 
-class QuietEvents(Events):  # type: ignore[misc] # Flower has no types
+class QuietEvents(Events):
     """Keeps of an event what an operator needs: names, ids, states, times; of a failure its type."""
 
     def on_event(self, event: Mapping[str, Any]) -> None:
@@ -106,7 +106,7 @@ def without_text(event: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-class QuietInspector(Inspector):  # type: ignore[misc] # Flower has no types
+class QuietInspector(Inspector):
     """Masks the broker's password, which Celery's statistics hold where the broker is a Unix socket."""
 
     def _on_update(self, workername: str, method: str, response: Any) -> None:

@@ -1,0 +1,79 @@
+"""Every process gets what it needs, and nothing else."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from infinicon.cli.main import WorkerKind
+from infinicon.embedded.processes import PROCESSES, WORKER_KINDS, Process, child_spec
+from infinicon.settings import Settings
+
+SECRETS = {
+    name: f"secret-of-{name}"
+    for name in (
+        "database_url",
+        "owner_database_url",
+        "sweeper_database_url",
+        "results_database_url",
+        "broker_url",
+        "encoder_url",
+        "master_key",
+        "flower_password",
+    )
+}
+
+
+@pytest.mark.parametrize("process", PROCESSES, ids=lambda process: process.name)
+def test_it_gets_its_own_secrets_and_no_others(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in SECRETS:
+        monkeypatch.setenv(f"INFINICON_{name.upper()}", f"inherited-{name}")
+        monkeypatch.setenv(f"infinicon_{name}", f"inherited-{name}")
+
+    environment = child_spec(process, SECRETS, {"INFINICON_PORT": "1"}).environment
+
+    held = {name for name in SECRETS if f"secret-of-{name}" in environment.values()}
+    assert held == set(process.settings)
+    assert not any(value.startswith("inherited-") for value in environment.values())
+    assert environment["INFINICON_PORT"] == "1"
+
+
+@pytest.mark.parametrize("process", PROCESSES, ids=lambda process: process.name)
+def test_no_secret_is_in_the_argument_list(process: Process) -> None:
+    command = child_spec(process, SECRETS, {}).command
+
+    assert not any("secret-of" in part for part in command)
+    assert list(command[-len(process.argv) - 3 :]) == [sys.executable, "-m", "infinicon.cli", *process.argv]
+
+
+def test_tuning_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INFINICON_BULK_WINDOW", "3")
+
+    assert child_spec(PROCESSES[0], SECRETS, {}).environment["INFINICON_BULK_WINDOW"] == "3"
+
+
+def test_only_those_who_dispatch_are_the_sweeper() -> None:
+    assert {process.name for process in PROCESSES if "sweeper_database_url" in process.settings} == {
+        "api",
+        "worker-cpu",
+    }
+
+
+def test_nobody_is_the_owner_and_beat_and_flower_see_no_database() -> None:
+    for process in PROCESSES:
+        assert "owner_database_url" not in process.settings
+    watchers = [process for process in PROCESSES if process.name in {"beat", "flower"}]
+    assert not any("database" in name for process in watchers for name in process.settings)
+
+
+def test_names_are_settings_and_kinds_are_those_of_the_command_line() -> None:
+    assert {name for process in PROCESSES for name in process.settings} <= set(Settings.model_fields)
+    assert set(WORKER_KINDS) == {kind.value for kind in WorkerKind}
+    assert len({process.name for process in PROCESSES}) == len(PROCESSES) == 7
+
+
+def test_models_run_with_passive_threads() -> None:
+    models = {process.name for process in PROCESSES if process.environment.get("OMP_WAIT_POLICY") == "PASSIVE"}
+
+    assert models == {"encoder", "worker-cpu", "worker-interactive", "worker-embed"}
