@@ -75,9 +75,9 @@ def test_a_body_must_say_that_it_is_json(http: httpx.Client, client: Client, pat
 
 
 @pytest.mark.parametrize("path", ROUTES)
-@pytest.mark.parametrize("key", [None, "", "inf_not_a_key", "inf_" + "x" * 5000])
-def test_without_a_key_nobody_gets_in(live: Instance, path: str, key: str | None) -> None:
-    headers = {**JSON} if key is None else {**JSON, "Authorization": f"Bearer {key}"}
+@pytest.mark.parametrize("value", [None, "Bearer", "Basic eA==", "Bearer inf_not_a_key", "Bearer " + "x" * 5000])
+def test_without_a_key_nobody_gets_in(live: Instance, path: str, value: str | None) -> None:
+    headers = {**JSON} if value is None else {**JSON, "Authorization": value}
 
     reply = httpx.post(live.url + path, content=b"not even JSON", headers=headers)
 
