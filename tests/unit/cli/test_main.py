@@ -31,7 +31,7 @@ def test_every_process_of_the_list_is_a_command() -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    code = f"import sys, infinicon.cli.main; print(sorted({HEAVY!r} & set(sys.modules)))"
+    code = f"import sys, infinicon.cli.commands; print(sorted({HEAVY!r} & set(sys.modules)))"
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.strip() == b"[]"
 

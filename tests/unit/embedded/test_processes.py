@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from infinicon.cli.main import WorkerKind
+from infinicon.cli.commands import WorkerKind
 from infinicon.embedded.processes import PROCESSES, WORKER_KINDS, Process, child_spec
 from infinicon.settings import Settings
 

@@ -1,0 +1,119 @@
+"""The commands. Everything heavy is imported inside the command that needs it, so that `--help` is instant."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from infinicon.settings import Settings, set_for_libraries, settings
+
+app = typer.Typer(
+    name="infinicon",
+    help="A self-hosted memory runtime for AI agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class WorkerKind(StrEnum):
+    """The queues a worker drains."""
+
+    cpu = "cpu"
+    interactive = "interactive"
+    embed = "embed"
+
+
+@app.command()
+def up(
+    data_dir: Annotated[Path, typer.Option(help="Where everything is kept: data, secrets, logs.")] = Path(".infinicon"),
+    host: Annotated[str, typer.Option(help="Where the API listens.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port of the API; 0 takes a free one.")] = 8420,
+) -> None:
+    """Start everything here, in the foreground: Postgres, Valkey, API, encoder, workers, beat and Flower."""
+    from infinicon.cli.up import run_everything
+
+    raise typer.Exit(run_everything(data_dir, host=host, port=port))
+
+
+@app.command()
+def api() -> None:
+    """Run the API."""
+    ready = _settings_for("api")
+    from infinicon.api.server import run
+
+    run(ready)
+
+
+@app.command()
+def encoder() -> None:
+    """Run the process that holds the model for queries."""
+    ready = _settings_for("encoder")
+    from infinicon.encoder.server import run
+
+    run(ready)
+
+
+@app.command()
+def worker(kind: WorkerKind) -> None:
+    """Run a worker: cpu (extract, index), interactive (small work, at once), or embed (bulk embedding)."""
+    _settings_for("worker", kind.value)
+    from infinicon.tasks.process import run_worker
+
+    run_worker(kind.value)
+
+
+@app.command()
+def beat() -> None:
+    """Run the clock."""
+    _settings_for("beat")
+    from infinicon.tasks.process import run_beat
+
+    run_beat()
+
+
+@app.command()
+def flower() -> None:
+    """Run Flower, behind a password and read-only."""
+    ready = _settings_for("flower")
+    from infinicon.tasks.flower import run
+
+    run(ready)
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the database to the schema of this release."""
+    ready = settings()
+    ready.need("owner_database_url")
+    from infinicon.store.migrate import migrate as run
+
+    run(ready.owner_database_url.get_secret_value())
+
+
+@app.command()
+def demo(
+    sample: Annotated[
+        Path | None, typer.Option(help="A transcript as JSON lines, gzipped or not; Apollo 13 otherwise.")
+    ] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where the data goes; a temporary directory otherwise.")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary directory.")] = False,
+) -> None:
+    """Ingest the Apollo 13 transcript into a fresh Infinicon, watch it pass every stage, and ask five questions."""
+    from infinicon.cli.demo import run_demo
+
+    raise typer.Exit(run_demo(sample, data_dir, keep=keep))
+
+
+def _settings_for(*argv: str) -> Settings:
+    """The settings, once everything that this process needs is set."""
+    from infinicon.embedded.processes import process
+
+    wanted = process(*argv)
+    set_for_libraries(wanted.environment)
+    ready = settings()
+    ready.need(*wanted.settings)
+    return ready
