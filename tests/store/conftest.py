@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, LiteralString, TypeAlias
 from uuid import uuid4
 
 import psycopg
@@ -12,6 +13,9 @@ from infinicon.domain import Scope, ScopeKey
 from infinicon.store import tenancy
 from infinicon.store.database import Database, Transaction
 from tests.conftest import Cluster
+
+Sql: TypeAlias = Callable[..., list[tuple[Any, ...]]]
+"""Runs a statement with its parameters as superuser, at once, and gives its rows: a look under the hood, or a hand there."""
 
 PIPELINE_TABLES = "infinicon.batches, infinicon.queued_episodes, infinicon.staged_vectors, infinicon.jobs"
 
@@ -38,6 +42,19 @@ def _database(url: str) -> Iterator[Database]:
     database = Database(url, pool_size=8)
     yield database
     database.close()
+
+
+@pytest.fixture(scope="session")
+def sql(cluster: Cluster) -> Iterator[Sql]:
+    """See Sql."""
+    with psycopg.connect(cluster.superuser_url, autocommit=True) as connection:
+        connection.execute("SET search_path = infinicon, public")
+
+        def run(statement: LiteralString, *parameters: object) -> list[tuple[Any, ...]]:
+            cursor = connection.execute(statement, parameters)
+            return cursor.fetchall() if cursor.description else []
+
+        yield run
 
 
 @pytest.fixture

@@ -74,9 +74,7 @@ def ingest(
         prepared = [_prepare(keyring, extractor, scope, caller, episode) for episode in request.episodes]
         job, lane = new_id(), request.lane or _lane(len(prepared))
         written = _write(scope, tx, prepared)
-        revivable = [
-            stored.id for stored in written.taken.values() if stored.idle and stored.status is not Status.TOMBSTONED
-        ]
+        revivable = _revivable(written, prepared)
         created = [e for e in prepared if isinstance(e, NewEpisode) and e.id in written.new]
         episodes.queue(scope, tx, job, lane, created)
         revived = episodes.requeue(scope, tx, job, lane, revivable)
@@ -146,6 +144,19 @@ def _write(scope: ScopeKey, tx: Transaction, prepared: Sequence[Prepared]) -> Wr
     # A new statement, and so a new snapshot: it sees the rows that the insert waited for.
     taken = episodes.find_by_dedupe(scope, tx, missing) if missing else {}
     return Written(new, taken, firsts)
+
+
+def _revivable(written: Written, prepared: Sequence[Prepared]) -> set[UUID]:
+    """Idle originals that the request brings again; one that it brings with other content only is a conflict, and stays as it is."""
+    return {
+        stored.id
+        for episode in prepared
+        if isinstance(episode, NewEpisode) and episode.dedupe_hmac is not None
+        if (stored := written.taken.get(episode.dedupe_hmac)) is not None
+        and stored.idle
+        and stored.status is not Status.TOMBSTONED
+        and stored.content_hmac == episode.content_hmac
+    }
 
 
 def _result(scope: ScopeKey, written: Written, episode: Prepared) -> IngestResult:

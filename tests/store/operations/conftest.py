@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
 
-from infinicon.domain import BatchRef, Caller, Lane, Permission, Scope, Span, Stage
+from infinicon.domain import (
+    BatchRef,
+    Caller,
+    Fault,
+    HydrateRequest,
+    IngestEpisode,
+    IngestReply,
+    IngestRequest,
+    Job,
+    Json,
+    Lane,
+    Permission,
+    QueryReply,
+    QueryRequest,
+    Scope,
+    Span,
+    Stage,
+)
 from infinicon.keyring import Keyring
 from infinicon.operations import dispatch as dispatching
 from infinicon.operations.dispatch import LaneLimits
 from infinicon.operations.embed import embed
 from infinicon.operations.extract import extract
+from infinicon.operations.hydrate import hydrate
 from infinicon.operations.index import index
+from infinicon.operations.ingest import ingest
+from infinicon.operations.jobs import get_job
 from infinicon.operations.leases import Leases
+from infinicon.operations.query import query
 from infinicon.plugins.extractor import load as load_extractor
 from infinicon.ports import Embedder, Extractor, ModelInfo, Vectors
 from infinicon.settings import Settings
@@ -38,7 +59,8 @@ class WordEmbedder:
             row[0] = 0.1
             for word in text.lower().split():
                 row[int.from_bytes(blake2b(word.strip(".,:?!").encode(), digest_size=2).digest(), "big") % 64] += 1
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+        unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+        return unit
 
     def embed_query(self, text: str) -> Vectors:
         return self.embed([text])
@@ -57,29 +79,77 @@ class Pipeline:
         self.caller = Caller(tenant, name, uuid4(), frozenset(Permission))
         self.limits = LaneLimits(64, 10_000, 100)
 
-    def scope(self, namespace: str = "notes", agent: str | None = None, session: str | None = None) -> Scope:
-        return Scope(self.caller.tenant_name, namespace, agent, session)
+    def scope(
+        self,
+        namespace: str = "notes",
+        agent: str | None = None,
+        session: str | None = None,
+        filters: dict[str, Json] | None = None,
+    ) -> Scope:
+        return Scope(self.caller.tenant_name, namespace, agent, session, filters)
+
+    def ingest(
+        self,
+        *episodes: IngestEpisode | Fault,
+        scope: Scope | None = None,
+        lane: Lane | None = None,
+        key: str | None = None,
+        body: bytes = b"",
+    ) -> IngestReply:
+        request = IngestRequest(scope or self.scope(), episodes, None, lane, key, body)
+        return ingest(self.app, self.keyring, self.extractor, self.caller, request)
+
+    def put(self, *texts: str, scope: Scope | None = None, lane: Lane | None = None) -> IngestReply:
+        """Plain texts without dedupeKeys."""
+        return self.ingest(*[IngestEpisode("text/plain", text) for text in texts], scope=scope, lane=lane)
 
     def claim(self, lane: Lane = Lane.INTERACTIVE) -> list[BatchRef]:
         """This tenant's batches; other tests' batches are left alone."""
-        claimed = dispatching.dispatch(self.sweeper, lane, self.limits)
-        return [batch for batch in claimed if batch.tenant == self.caller.tenant]
+        return self._own(dispatching.dispatch(self.sweeper, lane, self.limits))
+
+    def reconcile(self) -> list[BatchRef]:
+        """This tenant's batches that a message is due for."""
+        return self._own(dispatching.reconcile(self.sweeper, republish_after=30, attempts=5))
+
+    def _own(self, batches: Sequence[BatchRef]) -> list[BatchRef]:
+        return [batch for batch in batches if batch.tenant == self.caller.tenant]
+
+    def extract(self, ref: BatchRef) -> BatchRef:
+        extract(self.app, self.extractor, self.leases, ref)
+        return BatchRef(ref.tenant, ref.batch, 1, Stage.EMBED, ref.lane)
+
+    def embed(self, ref: BatchRef) -> BatchRef:
+        embed(self.app, self.embedder, self.leases, ref)
+        return BatchRef(ref.tenant, ref.batch, 1, Stage.INDEX, ref.lane)
+
+    def index(self, ref: BatchRef) -> None:
+        index(self.app, self.leases, ref)
 
     def run(self, ref: BatchRef) -> None:
         """All stages of a batch, from the one it is at."""
         if ref.stage is Stage.EXTRACT:
-            extract(self.app, self.extractor, self.leases, ref)
-            ref = BatchRef(ref.tenant, ref.batch, 1, Stage.EMBED, ref.lane)
+            ref = self.extract(ref)
         if ref.stage is Stage.EMBED:
-            embed(self.app, self.embedder, self.leases, ref)
-            ref = BatchRef(ref.tenant, ref.batch, 1, Stage.INDEX, ref.lane)
-        index(self.app, self.leases, ref)
+            ref = self.embed(ref)
+        self.index(ref)
 
     def drain(self) -> None:
         """Dispatch and run until nothing of this tenant waits."""
         while batches := [batch for lane in Lane for batch in self.claim(lane)]:
             for batch in batches:
                 self.run(batch)
+
+    def job(self, job: UUID | str, scope: Scope | None = None) -> Job:
+        return get_job(self.app, self.caller, scope or self.scope(), str(job))
+
+    def query(self, text: str, limit: int = 10, scope: Scope | None = None) -> QueryReply:
+        return query(self.app, self.embedder, self.caller, QueryRequest(scope or self.scope(), text, limit))
+
+    def found(self, text: str, limit: int = 10, scope: Scope | None = None) -> list[Json]:
+        """The contents of what a query finds, the best first."""
+        refs = [hit.ref for hit in self.query(text, limit, scope).hits]
+        shown = hydrate(self.app, self.caller, HydrateRequest(scope or self.scope(), refs))
+        return [memory.content for memory in shown.objects]
 
 
 @pytest.fixture
@@ -90,8 +160,20 @@ def leases(app: Database) -> Iterator[Leases]:
 
 
 @pytest.fixture
-def pipeline(app: Database, sweeper: Database, owner: Database, leases: Leases, empty_pipeline: None) -> Pipeline:
-    name = f"tenant-{uuid4()}"
-    with owner.transaction(None) as tx:
-        tenant = tenancy.ensure_tenant(tx, name)
-    return Pipeline(app, sweeper, tenant, name, leases)
+def new_pipeline(
+    app: Database, sweeper: Database, owner: Database, leases: Leases, empty_pipeline: None
+) -> Callable[[], Pipeline]:
+    """Makes pipelines, each with a tenant of its own."""
+
+    def make() -> Pipeline:
+        name = f"tenant-{uuid4()}"
+        with owner.transaction(None) as tx:
+            tenant = tenancy.ensure_tenant(tx, name)
+        return Pipeline(app, sweeper, tenant, name, leases)
+
+    return make
+
+
+@pytest.fixture
+def pipeline(new_pipeline: Callable[[], Pipeline]) -> Pipeline:
+    return new_pipeline()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from infinicon.domain import (
     HydrateRequest,
     IngestEpisode,
+    IngestReply,
     IngestRequest,
     IngestStatus,
     JobStatus,
@@ -18,7 +19,7 @@ from infinicon.operations.query import query
 from tests.store.operations.conftest import Pipeline
 
 
-def put(pipeline: Pipeline, *texts: str):
+def put(pipeline: Pipeline, *texts: str) -> IngestReply:
     episodes = [IngestEpisode("text/plain", text, dedupe_key=f"key-{text}") for text in texts]
     return ingest(
         pipeline.app, pipeline.keyring, pipeline.extractor, pipeline.caller, IngestRequest(pipeline.scope(), episodes)
