@@ -18,14 +18,14 @@ AS_SQUARE = bytes.maketrans(b"{}", b"[]")
 def loads(body: bytes) -> Json:
     """Parse one JSON text in UTF-8.
 
-    Refused are invalid UTF-8, NaN and Infinity, numbers that overflow to infinity or have more than 4,300 digits, and nesting
-    deeper than `limits.JSON_DEPTH`. Of two members of the same name the last one counts. Lone surrogates (\\ud83d) come through:
-    what they spoil depends on where they stand.
+    Refused are invalid UTF-8, NaN and Infinity, numbers that overflow to infinity or have more than 4,300 digits, nesting deeper
+    than `limits.JSON_DEPTH`, and more than `limits.JSON_VALUES` values. Of two members of the same name the last one counts. Lone
+    surrogates (\\ud83d) come through: what they spoil depends on where they stand.
 
     Raises:
         InvalidRequest: naming the rule.
     """
-    check_depth(body)
+    check_structure(body)
     try:
         text = body.decode()
     except UnicodeDecodeError as fault:
@@ -39,13 +39,18 @@ def loads(body: bytes) -> Json:
     return parsed
 
 
-def check_depth(body: bytes) -> None:
-    """Count nesting before the parser, which recurses, sees the text. Linear: a few passes of C code, whatever the text.
+def check_structure(body: bytes) -> None:
+    """Count values and nesting before the parser, which recurses and allocates, sees the text.
 
-    Strings are cut out first; then each pass removes the innermost pairs of brackets, so that the number of passes is the depth.
+    Linear: a few passes of C code, whatever the text. Strings are cut out first; then each pass removes the innermost pairs of
+    brackets, so that the number of passes is the depth.
     """
     without_escapes = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if without_escapes.count(b'"') > 4 * limits.JSON_VALUES:  # every value and every name may be a string of two quotes
+        raise _too_many_values()
     outside_strings = b"".join(without_escapes.split(b'"')[::2])
+    if sum(map(outside_strings.count, (b",", b"[", b"{"))) > limits.JSON_VALUES:
+        raise _too_many_values()
     brackets = outside_strings.translate(AS_SQUARE, NOT_BRACKETS)
     for _ in range(limits.JSON_DEPTH):
         if not brackets:
@@ -72,6 +77,10 @@ def _finite(literal: str) -> float:
 
 def _no_constant(_literal: str) -> NoReturn:
     raise _refused("must not hold NaN or Infinity")
+
+
+def _too_many_values() -> InvalidRequest:
+    return _refused(f"must not hold more than {limits.JSON_VALUES} values", limit=limits.JSON_VALUES)
 
 
 def _refused(rule: str, **where: int) -> InvalidRequest:

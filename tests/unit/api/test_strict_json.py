@@ -61,6 +61,20 @@ def test_depth_is_limited_exactly(opened: bytes, closed: bytes) -> None:
         assert rule_of(opened * depth + b"1" + closed * depth) == "must not nest deeper than 64 levels"
 
 
+@pytest.mark.parametrize("value", [b"[]", b"0", b'""', b'{"a":""}'])
+def test_the_number_of_values_is_limited(value: bytes) -> None:
+    strict_json.loads(b"[" + b",".join([value] * 200_000) + b"]")
+
+    crowd = b"[" + b",".join([value] * (limits.JSON_VALUES + 1)) + b"]"
+    assert rule_of(crowd) == "must not hold more than 1000000 values"
+
+
+def test_commas_within_strings_are_text() -> None:
+    text = '[{",' * limits.JSON_VALUES
+
+    assert strict_json.loads(json.dumps([text]).encode()) == [text]
+
+
 def test_brackets_within_strings_are_text() -> None:
     text = "[{" * 500 + '\\"' + "]" * 70
 
