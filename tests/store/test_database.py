@@ -1,0 +1,188 @@
+"""Transactions, and what becomes of the driver's errors."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from threading import Barrier
+from uuid import uuid4
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from infinicon.errors import Internal, Unavailable
+from infinicon.store.database import Conflict, Database, Transaction, retry_conflicts, translate
+from tests.conftest import Cluster
+from tests.store.conftest import Sql
+from tests.together import together
+
+SECRET = "maria's password is tulip"
+
+
+def everything_said(fault: BaseException) -> str:
+    """What a log or an error reporter would show of it."""
+    return repr(fault) + str(fault) + str(getattr(fault, "details", "")) + "".join(traceback.format_exception(fault))
+
+
+def test_a_violation_names_its_constraint_and_nothing_of_the_row(owner: Database) -> None:
+    add = text("INSERT INTO tenants (name) VALUES (:name)")
+    name = f"{SECRET} {uuid4()}"
+    with owner.transaction(None) as tx:
+        tx.execute(add, {"name": name})
+    with pytest.raises(Internal) as fault, owner.transaction(None) as tx:
+        tx.execute(add, {"name": name})
+
+    assert fault.value.details == {"sqlstate": "23505", "constraint": "tenants_name_key"}
+    assert SECRET not in everything_said(fault.value)
+
+
+def test_a_value_that_postgres_refuses_is_not_repeated(owner: Database) -> None:
+    with pytest.raises(Internal) as fault, owner.transaction(None) as tx:
+        tx.execute(text("SELECT CAST(:value AS integer)"), {"value": SECRET})
+
+    assert SECRET not in everything_said(fault.value)
+    with pytest.raises(Internal) as fault, owner.transaction(None) as tx:
+        tx.execute(text("SELECT CAST(:value AS text)"), {"value": SECRET + "\x00"})
+    assert SECRET not in everything_said(fault.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://infinicon_app:tulip@127.0.0.1:1/infinicon",
+        "postgresql://infinicon_app:tulip@/infinicon?host=/nonexistent/socket/directory",
+    ],
+)
+def test_no_server_is_unavailable(url: str) -> None:
+    database = Database(url, pool_size=1, timeout=2)
+    with pytest.raises(Unavailable) as fault, database.transaction(1):
+        pass
+    database.close()
+
+    assert fault.value.retryable
+    assert "tulip" not in everything_said(fault.value)
+
+
+def test_no_free_connection_is_unavailable(cluster: Cluster) -> None:
+    database = Database(cluster.app_url, pool_size=1, timeout=0.05)
+    with database.transaction(1), pytest.raises(Unavailable), database.transaction(1):
+        pass
+    with database.transaction(1) as tx:
+        assert tx.execute(text("SELECT 1")).scalar() == 1
+    database.close()
+
+
+def test_a_connection_that_the_server_closed_is_unavailable_once(cluster: Cluster, sql: Sql) -> None:
+    database = Database(cluster.app_url, pool_size=1)
+
+    def lose_it() -> None:
+        with database.transaction(1) as tx:
+            sql("SELECT pg_terminate_backend(%s, 5000)", tx.execute(text("SELECT pg_backend_pid()")).scalar())
+            tx.execute(text("SELECT 1"))
+
+    with pytest.raises(Unavailable):
+        lose_it()
+    with database.transaction(1) as tx:
+        assert tx.execute(text("SELECT 1")).scalar() == 1
+    with database.transaction(1) as tx:
+        pid = tx.execute(text("SELECT pg_backend_pid()")).scalar()
+    sql("SELECT pg_terminate_backend(%s, 5000)", pid)
+    with database.transaction(1) as tx:  # one that died while it lay in the pool is not even noticed
+        assert tx.execute(text("SELECT 1")).scalar() == 1
+    database.close()
+
+
+def test_a_fault_in_the_block_rolls_back_and_goes_through(owner: Database, sql: Sql) -> None:
+    name = f"never there {uuid4()}"
+
+    def fail() -> None:
+        with owner.transaction(None) as tx:
+            tx.execute(text("INSERT INTO tenants (name) VALUES (:name)"), {"name": name})
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+
+    assert sql("SELECT count(*) FROM tenants WHERE name = %s", name) == [(0,)]
+
+
+def test_the_tenant_leaves_with_its_transaction(app: Database) -> None:
+    single = "SELECT coalesce(current_setting('infinicon.tenant', true), '')"
+    for tenant in (7, 8):
+        with app.transaction(tenant) as tx:
+            assert tx.execute(text(single)).scalar() == str(tenant)
+        with app.transaction(None) as tx:
+            assert tx.execute(text(single)).scalar() == ""
+
+
+@pytest.mark.parametrize("state", ["40P01", "40001", "55P03"])
+def test_who_lost_against_another_may_try_again(state: str) -> None:
+    fault = psycopg.errors.lookup(state)("a driver's text")
+
+    assert isinstance(translate(fault), Conflict)
+
+
+def test_retrying_gives_up_in_the_end() -> None:
+    calls = []
+
+    @retry_conflicts
+    def losing(wins_at: int) -> str:
+        calls.append(wins_at)
+        if len(calls) < wins_at:
+            raise Conflict("lost")
+        return "won"
+
+    assert losing(5) == "won"
+    calls.clear()
+    with pytest.raises(Conflict):
+        losing(99)
+    assert len(calls) == 5
+
+
+def test_other_faults_are_not_retried() -> None:
+    calls = []
+
+    @retry_conflicts
+    def failing() -> None:
+        calls.append(1)
+        raise Unavailable("away")
+
+    with pytest.raises(Unavailable):
+        failing()
+    assert len(calls) == 1
+
+
+def test_a_real_deadlock_is_survived(app: Database, tenant: int, sql: Sql) -> None:
+    namespaces = sql("INSERT INTO namespaces (tenant, name) VALUES (%s, 'x'), (%s, 'y') RETURNING id", tenant, tenant)
+    first, second = (row[0] for row in namespaces)
+    sql("INSERT INTO namespace_counters (tenant, namespace) VALUES (%s, %s), (%s, %s)", tenant, first, tenant, second)
+    tries: list[int] = []
+    both_hold_one = Barrier(2)
+
+    def touch(tx: Transaction, namespace: int) -> None:
+        tx.execute(
+            text("UPDATE namespace_counters SET seq = seq + 1 WHERE tenant = :tenant AND namespace = :namespace"),
+            {"tenant": tenant, "namespace": namespace},
+        )
+
+    def crossing(one: int, other: int) -> Callable[[], None]:
+        met = False
+
+        @retry_conflicts
+        def cross() -> None:
+            nonlocal met
+            tries.append(one)
+            with app.transaction(tenant) as tx:
+                touch(tx, one)
+                if not met:
+                    met = True
+                    both_hold_one.wait(10)
+                touch(tx, other)
+
+        return cross
+
+    together(crossing(first, second), crossing(second, first))
+
+    assert len(tries) == 3
+    assert sql("SELECT seq FROM namespace_counters WHERE namespace IN (%s, %s)", first, second) == [(2,), (2,)]
