@@ -36,8 +36,11 @@ from infinicon.store.search import Candidate
 POOL = 200
 """Rows that each leg contributes at least; a request for more gets more."""
 
-MEANING = 0.5
+MEANING = 0.6
 """Weight of the dense leg; words have the rest."""
+
+SIMILAR = 0.25
+"""Cosine similarity from which on a reason mentions it: unrelated sentences of the built-in model mostly stay below."""
 
 VISIBLE = (Status.ACTIVE,)
 
@@ -141,9 +144,9 @@ def _reason(evidence: Evidence, terms: Mapping[int, str]) -> str:
     parts = []
     if words:
         parts.append("has " + ", ".join(f"“{word}”" for word in words))
-    if evidence.similarity is not None:
+    if evidence.similarity is not None and evidence.similarity >= SIMILAR:
         parts.append(f"similar in meaning ({evidence.similarity:.2f})")
-    return "; ".join(parts) or "in scope"
+    return "; ".join(parts) or "the nearest there is"
 
 
 def _eventual() -> ContextWarning:

@@ -17,6 +17,9 @@ FORGET = "infinicon.forget"
 STAGES: dict[Stage, str] = {Stage.EXTRACT: EXTRACT, Stage.EMBED: EMBED, Stage.INDEX: INDEX}
 """The stages of the chain in their order."""
 
+ROUTINE = (DISPATCH, RECONCILE, FORGET)
+"""Tasks that keep the pipeline going, sent again and again."""
+
 CONTROL = "control"
 """The queue of what keeps the pipeline going: short tasks without a batch."""
 

@@ -101,9 +101,21 @@ def run_beat() -> None:
     app.Beat(scheduler_cls="celery.beat:Scheduler", loglevel=chosen.log_level, quiet=True, max_interval=1.0).run()
 
 
+QUIET = ("celery.worker.strategy", "celery.beat", "httpx", "kombu.mixins")
+"""Loggers that say every second what the end of a task says once."""
+
+
 def _logging(**_signal: object) -> None:
     """One line an event, on standard error. Celery's own messages name tasks and ids, which is all that messages carry."""
     logging.basicConfig(level=settings().log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True)
+    for name in QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("celery.app.trace").addFilter(_not_routine)
+
+
+def _not_routine(record: logging.LogRecord) -> bool:
+    """Ticks that went well are no news."""
+    return record.levelno > logging.INFO or not any(name in record.getMessage() for name in names.ROUTINE)
 
 
 def _close(**_signal: object) -> None:
