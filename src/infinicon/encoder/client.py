@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Sequence
 from threading import Lock
 from types import TracebackType
@@ -24,11 +25,11 @@ class EncoderClient:
 
     def __init__(self, url: str, token: str, timeout: float = 30.0, *, connections: int = 32) -> None:
         """`url` is http://host:port or unix:///path; `timeout` in seconds bounds each wait for the encoder."""
-        is_socket = url.startswith(_UNIX)
+        self._socket_path = url.removeprefix(_UNIX) if url.startswith(_UNIX) else None
         limits = httpx.Limits(max_connections=connections, keepalive_expiry=30.0)
         self._client = httpx.Client(
-            base_url="http://encoder" if is_socket else url,
-            transport=httpx.HTTPTransport(uds=url.removeprefix(_UNIX) if is_socket else None, limits=limits),
+            base_url="http://encoder" if self._socket_path else url,
+            transport=httpx.HTTPTransport(uds=self._socket_path, limits=limits),
             headers={"Authorization": f"Bearer {token}"},
             timeout=httpx.Timeout(timeout, connect=min(timeout, 2.0)),
         )
@@ -50,6 +51,8 @@ class EncoderClient:
 
     def ready(self) -> bool:
         """Whether the encoder would answer now. Never raises."""
+        if self._socket_path and not _listens(self._socket_path):
+            return False
         try:
             return self._client.get("/readyz", timeout=1.0).is_success
         except httpx.HTTPError:
@@ -112,6 +115,16 @@ class EncoderClient:
             return self._client.request(method, path, content=content, headers=headers)
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
             return self._client.request(method, path, content=content, headers=headers)
+
+
+def _listens(path: str) -> bool:
+    """Asked before httpx is: it leaves a Unix socket that did not connect to the garbage collector."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True
 
 
 def _fault(reply: httpx.Response) -> InvalidContent | Unavailable:

@@ -71,21 +71,26 @@ def _trimmed(text: str, start: int, end: int) -> Run:
 
 
 def _segments(text: str, start: int, end: int) -> Iterator[Run]:
-    """Sentence boundaries by sentencex, for at most _AT_ONCE characters at once."""
+    """Sentence boundaries by sentencex, for at most _AT_ONCE characters at once; what is last there is looked at again with the next."""
     while start < end:
         stop = end if end - start <= _AT_ONCE else _last_break(text, start, start + _AT_ONCE)
-        begin = start
+        begin = at = start
         parts = sentencex.segment("en", text[start:stop])
         for part, following in zip(parts, [*parts[1:], ""], strict=True):
             for missed in _MISSED.finditer(part):
-                yield begin, start + missed.start()
-                begin = start + missed.start()
-            start += len(part)
+                yield begin, at + missed.start()
+                begin = at + missed.start()
+            at += len(part)
+            if at == stop < end:
+                break
             if following and _ABBREVIATED.search(part[-12:]) and not following[0].isupper():
                 continue
-            yield begin, start
-            begin = start
-        start = stop
+            yield begin, at
+            begin = at
+        if begin == start:
+            yield start, stop
+            begin = stop
+        start = begin
 
 
 def _joined(sentences: Iterator[_Sentence]) -> Iterator[_Sentence]:

@@ -1,0 +1,67 @@
+"""Markdown without its markup."""
+
+from __future__ import annotations
+
+import pytest
+
+from infinicon.plugins.extractor.markdown import bare, markdown_blocks, plain
+
+
+def runs(text: str) -> list[list[str]]:
+    blocks, _ = markdown_blocks(text)
+    return [[text[start:end] for start, end in block] for block in blocks]
+
+
+def test_prefixes_are_no_content() -> None:
+    text = "# Title #\n> quoted\n\n- one\n* [x] two\n3. three\n\n| a | b |\n|---|---|\n| c | d |\n\n---\n<br>\n[ref]: http://x.example\nlast"
+
+    assert runs(text) == [["Title"], ["quoted"], ["one", "two", "three"], ["| a | b |"], ["| c | d |"], ["last"]]
+
+
+def test_a_title_is_a_block_of_its_own() -> None:
+    assert runs("Before\n## Title\nAfter") == [["Before"], ["Title"], ["After"]]
+
+
+def test_code_is_left_out_and_reported() -> None:
+    assert runs("Run it:\n\n```sh\nmake demo\n```\n\nThen look.") == [["Run it:"], ["Then look."]]
+    assert markdown_blocks("- ```\n  code\n  ```\n")[1]
+
+
+@pytest.mark.parametrize(
+    ("marked_up", "without"),
+    [
+        ("**All of it.**", "All of it."),
+        ("**Name**: the rest", "**Name**: the rest"),
+        ("**Cut off here.", "Cut off here."),
+        ("cut off there.**", "cut off there."),
+        ("_emphasis_", "emphasis"),
+        ("`code`", "code"),
+        ("[link text](http://x.example)", "link text"),
+        ("![alt](img.png)", "alt"),
+        ("see [link](http://x.example) there", "see [link](http://x.example) there"),
+        ("| cell | cell |", "cell | cell"),
+        ("****", ""),
+        ("*", ""),
+        ("***both***", "both"),
+    ],
+)
+def test_edges(marked_up: str, without: str) -> None:
+    text = f"<<{marked_up}>>"
+    start, end = bare(text, 2, len(text) - 2)
+
+    assert text[start:end] == without
+
+
+@pytest.mark.parametrize(
+    ("marked_up", "without"),
+    [
+        ("## A *title*", "A title"),
+        ("a **bold** and `code` and ~~gone~~", "a bold and code and gone"),
+        ("snake_case stays, _this_ goes", "snake_case stays, this goes"),
+        ('![alt](i.png) [text](http://x.example "t")', "alt text"),
+        ("```\n**kept**\n```", "**kept**"),
+        ("a\n\n---\n\nb", "a\n\n\nb"),
+    ],
+)
+def test_plain(marked_up: str, without: str) -> None:
+    assert plain(marked_up) == without
