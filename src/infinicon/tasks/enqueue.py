@@ -83,15 +83,24 @@ class Dispatcher:
         self._runtime = runtime
         self._wanted = threading.Event()
         self._stopped = False
-        self._thread = threading.Thread(target=self._run, name="dispatcher", daemon=True)
+        self._lock = threading.Lock()
+        self._thread = self._new_thread()
+
+    def _new_thread(self) -> threading.Thread:
+        return threading.Thread(target=self._run, name="dispatcher", daemon=True)
 
     def start(self) -> None:
         configure(self._runtime.settings)  # the API is a process that publishes and runs no worker
         self._thread.start()
 
     def wake(self) -> None:
-        """Returns at once; call it after a commit, never inside a transaction."""
+        """Returns at once; call it after a commit, never inside a transaction. A thread that a fault of ours ended is replaced."""
         self._wanted.set()
+        if not self._thread.is_alive() and not self._stopped:
+            with self._lock:
+                if not self._thread.is_alive():
+                    self._thread = self._new_thread()
+                    self._thread.start()
 
     def stop(self, timeout: float = 5.0) -> None:
         self._stopped = True
