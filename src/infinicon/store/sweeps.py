@@ -92,6 +92,7 @@ EXHAUSTED = text("""
     FOR UPDATE SKIP LOCKED
 """)
 
+# The halves have no message yet, and must not wait as long as a lost one does.
 SPLIT = text("""
     WITH halves AS (
         SELECT episode, ntile(2) OVER (ORDER BY episode) AS half FROM queued_episodes
@@ -101,8 +102,9 @@ SPLIT = text("""
         FROM halves WHERE q.tenant = :tenant AND q.episode = halves.episode
         RETURNING q.batch
     )
-    INSERT INTO batches (tenant, id, lane, stage, episodes, faults)
-    SELECT :tenant, m.batch, :lane, 'extract', count(*), CASE WHEN count(*) > 1 THEN 1 ELSE 0 END FROM moved m GROUP BY m.batch
+    INSERT INTO batches (tenant, id, lane, stage, episodes, faults, published_at)
+    SELECT :tenant, m.batch, :lane, 'extract', count(*), CASE WHEN count(*) > 1 THEN 1 ELSE 0 END, '-infinity'
+    FROM moved m GROUP BY m.batch
 """)
 
 CLOSE = text("""
@@ -131,8 +133,11 @@ FAIL_BATCH = text("""
 FORGET_BATCHES = text("""
     DELETE FROM batches WHERE state = 'closed' AND updated_at < now() - make_interval(secs => :seconds)
 """)
+# A task whose worker died is never done, and goes by the time of its last change.
 FORGET_RESULTS = text("""
-    DELETE FROM celery.task_results WHERE done_at < now() - make_interval(secs => :seconds)
+    DELETE FROM celery.task_results
+    WHERE done_at < now() - make_interval(secs => :seconds)
+       OR (done_at IS NULL AND updated_at < now() - make_interval(secs => :seconds))
 """)
 FORGET_REPLIES = text("""
     DELETE FROM idempotency WHERE created_at < now() - make_interval(secs => :seconds)

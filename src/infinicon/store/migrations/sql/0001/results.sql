@@ -16,4 +16,4 @@ END $$;
 GRANT USAGE ON SCHEMA celery TO infinicon_app, infinicon_sweeper, infinicon_results;
 GRANT SELECT, INSERT, UPDATE, DELETE ON celery.task_results TO infinicon_results;
 GRANT SELECT (task_id, status) ON celery.task_results TO infinicon_app;
-GRANT SELECT (task_id, done_at), DELETE ON celery.task_results TO infinicon_sweeper;
+GRANT SELECT (task_id, updated_at, done_at), DELETE ON celery.task_results TO infinicon_sweeper;
