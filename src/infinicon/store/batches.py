@@ -51,7 +51,7 @@ CLOSE = text("""
 RELEASE = text("""
     UPDATE batches
     SET lease = NULL, lease_until = NULL, attempt = attempt + 1, faults = faults + CAST(:counts AS integer),
-        not_before = now() + make_interval(secs => least(60, :base * power(2, least(attempt, 6)))), updated_at = now()
+        not_before = now() + make_interval(secs => least(60, :base * power(2, least(attempt - 1, 6)))), updated_at = now()
     WHERE tenant = :tenant AND id = :batch AND state = 'open' AND lease = :lease
 """)
 
