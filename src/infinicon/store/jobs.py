@@ -140,8 +140,9 @@ def _job(row: Any) -> Job:
     status = JobStatus(row.status)
     stage = None
     if status in {JobStatus.QUEUED, JobStatus.RUNNING}:
+        # Never back from running to queued, also while a batch waits between two tries and nobody holds it.
         busy = row.started or row.leased or row.done or row.failed
-        status = JobStatus.RUNNING if busy else JobStatus.QUEUED
+        status = JobStatus.RUNNING if busy else status
         stages = [(row.index, Stage.INDEX), (row.embed, Stage.EMBED), (row.extract, Stage.EXTRACT)]
         stage = next((name for number, name in reversed(stages) if number), None)
     return Job(
