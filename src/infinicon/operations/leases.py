@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from infinicon.domain import BatchRef
-from infinicon.errors import InfiniconError, LeaseLost
+from infinicon.errors import InfiniconError, Internal, LeaseLost, MissingDependency
 from infinicon.store import batches
 from infinicon.store.database import Database
 
@@ -57,8 +57,8 @@ class Leases:
     def stage(self, ref: BatchRef) -> Iterator[UUID]:
         """Hold the batch for the length of the block, which writes under the token that it gets.
 
-        Whatever ends the block early gives the batch back for another attempt: at no cost for an outage (retryable errors), as a
-        fault of the try for anything else.
+        Whatever ends the block early gives the batch back for another attempt: at no cost for an outage, as a fault of the try for
+        anything else.
 
         Raises:
             LeaseLost: the message is old, or a copy; another worker has the batch, or it is done.
@@ -77,7 +77,7 @@ class Leases:
             yield token
             counts = False
         except InfiniconError as fault:
-            counts = not fault.retryable
+            counts = not _is_outage(fault)
             raise
         finally:
             with self._lock:
@@ -108,3 +108,9 @@ class Leases:
     def close(self) -> None:
         """Stop the heartbeat."""
         self._stopped.set()
+
+
+def _is_outage(fault: InfiniconError) -> bool:
+    """Whether the batch's data has nothing to do with it. What Postgres refuses (Internal) may well be the data, and would be refused
+    for ever; a model that is not the index's concerns every batch alike."""
+    return isinstance(fault, MissingDependency) or (fault.retryable and not isinstance(fault, Internal))
