@@ -202,15 +202,14 @@ def test_another_namespaces_job_is_not_found(client: Client, live: Instance) -> 
 
 def test_a_person_is_not_kept_waiting_by_a_back_fill(client: Client, live: Instance) -> None:
     with Client(live, f"bulk-{uuid4()}") as bulk:
-        job = bulk.ingest([note(f"Bulk sentence number {number} about oboes.") for number in range(3000)], lane="bulk")[
-            "jobId"
-        ]
+        notes = [note(f"Bulk sentence number {number} about oboes.") for number in range(3000)]
+        jobs = [bulk.ingest(notes[at : at + 1000], lane="bulk")["jobId"] for at in range(0, 3000, 1000)]
 
         indexed(client, note("Rosa bought a boat."))
 
         assert "Rosa bought a boat." in contents(client, "What did Rosa buy?")
-        assert bulk.job(job)["status"] != "completed", "the back-fill was over too soon to show anything"
-        wait_until(lambda: bulk.job(job)["status"] == "completed", "the back-fill is completed", within=180)
+        assert bulk.job(jobs[-1])["status"] != "completed", "the back-fill was over too soon to show anything"
+        wait_until(lambda: bulk.job(jobs[-1])["status"] == "completed", "the back-fill is completed", within=180)
 
 
 def test_many_small_requests_at_once_are_all_found(client: Client) -> None:

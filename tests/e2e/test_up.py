@@ -46,13 +46,13 @@ def test_flower_shows_tasks_behind_a_password_and_changes_nothing(live: Instance
 
     tasks = live.flower("/api/tasks")
     operator = (live.flower_user, live.flower_password)
-    worker = next(iter(live.flower("/api/workers")))
+    worker = next(task["worker"] for task in tasks.values() if task["worker"])
     refused = httpx.post(f"{live.flower_url}/api/worker/shutdown/{worker}", auth=operator)
 
     assert httpx.get(live.flower_url + "/api/tasks").status_code == 401
     assert {task["name"].rsplit(".", 1)[-1] for task in tasks.values()} >= {"extract", "embed", "index"}
     assert CANARY not in json.dumps(tasks)
-    assert refused.status_code in {401, 403, 404, 405}
+    assert refused.status_code in {403, 405}
 
 
 def test_no_log_holds_what_users_wrote(live: Instance, client: Client) -> None:

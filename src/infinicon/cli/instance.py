@@ -99,7 +99,9 @@ class Client:
         Raises:
             ApiRefused: any status but 200.
         """
-        answer = self.http.post(path, json={"scope": self.scope, **body})
+        # ASCII with escapes: a lone surrogate then travels as JSON has it, and the API is asked what it makes of it.
+        raw = json.dumps({"scope": self.scope, **body})
+        answer = self.http.post(path, content=raw, headers={"Content-Type": "application/json"})
         if answer.status_code != 200:
             raise ApiRefused(path, answer.status_code, _code(answer))
         reply: Wire = answer.json()
