@@ -47,7 +47,7 @@ def test_port_zero_is_a_free_one() -> None:
     assert free_port("127.0.0.1", 0) > 0
 
 
-@pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7"])
+@pytest.mark.parametrize("host", ["203.0.113.7", "2001:db8::7"])
 def test_an_address_that_is_not_ours_is_refused(host: str) -> None:
     with pytest.raises(Unavailable, match="cannot be used"):
         free_port(host, 0)
