@@ -27,13 +27,9 @@ def test_everything_accepted_is_found_after_a_kill(tmp_path: Path) -> None:
     child.wait()
 
     with running(data) as again, Client(again, "apollo13") as client:
-        for job in jobs:
-            wait_until(
-                lambda job=job: client.job(job)["status"] == "completed",
-                "every job is completed",
-                within=240,
-                every=0.5,
-            )  # type: ignore[misc]  # mypy cannot infer a lambda's default
+        wait_until(
+            lambda: all(client.job(job)["status"] == "completed" for job in jobs), "all is done", within=240, every=1
+        )
 
         assert sum(client.job(job)["progress"]["done"] for job in jobs) == EPISODES
         repeated = client.ingest(episodes[:500], consistency="indexed")
