@@ -30,7 +30,7 @@ def test_the_demo_shows_the_main_job_and_leaves_nothing_behind(tmp_path: Path) -
     for part in (
         "300 created",
         "completed",
-        "MAIN B BUS UNDERVOLT",
+        "we've had a problem",
         "CDR (Lovell), mission time 02:07:55:35",
         "Flower",
         "Everything that went in",

@@ -20,11 +20,11 @@ from infinicon.cli import transcript
 from infinicon.cli.instance import ApiRefused, Client, Instance, InstanceFailed, Wire, running
 
 QUESTIONS = (
-    "Houston, what is the problem with the main bus?",
-    "How do we build the lithium hydroxide canister to clean the carbon dioxide out of the air?",
-    "What did the Beatles announce?",
-    "Where were there earthquakes?",
-    "How did the parachutes look at splashdown?",
+    "What problem did the crew report to Houston?",
+    "What is venting into space outside the spacecraft?",
+    "How do we build the lithium hydroxide canister rig from bags and gray tape?",
+    "What happened to the Beatles?",
+    "How many parachutes opened before splashdown?",
 )
 HITS = 3
 
