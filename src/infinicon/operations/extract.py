@@ -27,6 +27,7 @@ def extract(database: Database, extractor: Extractor, leases: Leases, ref: Batch
 
     Raises:
         LeaseLost: another worker has the batch.
+        InfiniconError: retryable faults of the extractor go through: they are an outage, and the batch waits for another attempt.
     """
     with leases.stage(ref) as token:
         with database.transaction(ref.tenant) as tx:
@@ -37,6 +38,8 @@ def extract(database: Database, extractor: Extractor, leases: Leases, ref: Batch
             try:
                 found[episode.id] = episode, guarded(Stage.EXTRACT, extractor.name, extractor.extract, source(episode))
             except InfiniconError as error:
+                if error.retryable:
+                    raise
                 details = {**error.details, "stage": Stage.EXTRACT.value}
                 faults[episode.id] = Fault(error.code, error.message, error.retryable, details)
         created = _commit(database, f"{extractor.name}@{extractor.version}", ref, token, found, faults)
@@ -79,7 +82,7 @@ def _statements(episode: PendingEpisode, extraction: Extraction) -> Sequence[New
             id=new_id(),
             episode=episode.id,
             namespace=episode.namespace,
-            fingerprint=fingerprint(episode.agent_id, episode.session_id, atom.speaker, atom.content),
+            fingerprint=fingerprint(episode.agent_id, episode.session_id, episode.filters, atom.speaker, atom.content),
             content=atom.content,
             atom_type=atom.atom_type,
             speaker=atom.speaker,
@@ -92,14 +95,16 @@ def _statements(episode: PendingEpisode, extraction: Extraction) -> Sequence[New
     ]
 
 
-def fingerprint(agent_id: str | None, session_id: str | None, speaker: str | None, statement: str) -> bytes:
+def fingerprint(
+    agent_id: str | None, session_id: str | None, filters: str | None, speaker: str | None, statement: str
+) -> bytes:
     """Names a statement in its scope, 16 bytes: NFC, white space folded, every script and letter case kept.
 
     The first byte of each part tells an absent one from an empty one. The rule's version is part of the digest: 1.
     """
     digest = blake2b(b"1", digest_size=16)
     folded = " ".join(unicodedata.normalize("NFC", statement).split())
-    for part in (agent_id, session_id, speaker, folded):
+    for part in (agent_id, session_id, filters, speaker, folded):
         encoded = b"" if part is None else b"=" + part.encode()
         digest.update(len(encoded).to_bytes(4, "big") + encoded)
     return digest.digest()

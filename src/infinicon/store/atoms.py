@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -16,13 +16,14 @@ from infinicon.store.database import Transaction
 
 @dataclass(frozen=True, slots=True)
 class PendingEpisode:
-    """An episode of a batch. `metadata` is its JSON document as text: atoms inherit it unread."""
+    """An episode of a batch. `metadata` and `filters` are JSON documents as text: atoms inherit them unread."""
 
     id: UUID
     namespace: int
     job: UUID
     agent_id: str | None
     session_id: str | None
+    filters: str | None  # as Postgres normalises it: equal documents are equal texts
     content_type: str
     content: str
     metadata: str
@@ -57,8 +58,8 @@ class Outcome:
 
 
 PENDING = text("""
-    SELECT q.episode AS id, q.namespace, q.job, m.agent_id, m.session_id, m.content_type, m.content, m.metadata::text AS metadata,
-           m.occurred_at
+    SELECT q.episode AS id, q.namespace, q.job, m.agent_id, m.session_id, m.filters::text AS filters, m.content_type, m.content,
+           m.metadata::text AS metadata, m.occurred_at
     FROM queued_episodes q
     JOIN memories m ON m.tenant = q.tenant AND m.id = q.episode
     WHERE q.tenant = :tenant AND q.batch = :batch AND m.status = 'pending'
@@ -76,7 +77,7 @@ INSERT_ATOMS = text("""
                 CAST(:occurred_ats AS timestamptz[]))
          AS a (id, episode, content, speaker, atom_type, confidence, fingerprint, occurred_at)
     JOIN memories e ON e.tenant = :tenant AND e.id = a.episode AND e.status = 'pending'
-    ORDER BY e.namespace, a.fingerprint
+    ORDER BY e.namespace, a.fingerprint, a.episode
     ON CONFLICT (tenant, namespace, fingerprint) WHERE fingerprint IS NOT NULL DO NOTHING
     RETURNING id
 """)
@@ -100,6 +101,23 @@ INSERT_LINKS = text("""
     ON CONFLICT ON CONSTRAINT links_edge_key DO NOTHING
 """)
 
+# A statement lives as long as the longest lived episode that makes it. Locked in the order of ids, as index does.
+PROLONG = text("""
+    WITH wanted AS (
+        SELECT s.atom, bool_or(e.expires_at IS NULL) AS forever, max(e.expires_at) AS until
+        FROM unnest(CAST(:atoms AS uuid[]), CAST(:episodes AS uuid[])) AS s (atom, episode)
+        JOIN memories e ON e.tenant = :tenant AND e.id = s.episode
+        GROUP BY s.atom
+    ), held AS (
+        SELECT m.id, wanted.forever, wanted.until
+        FROM memories m JOIN wanted ON wanted.atom = m.id
+        WHERE m.tenant = :tenant AND m.expires_at IS NOT NULL
+        ORDER BY m.id FOR UPDATE OF m
+    )
+    UPDATE memories m SET expires_at = CASE WHEN held.forever THEN NULL ELSE held.until END, updated_at = now()
+    FROM held WHERE m.tenant = :tenant AND m.id = held.id AND (held.forever OR held.until > m.expires_at)
+""")
+
 RECORD_OUTCOMES = text("""
     WITH found AS (
         SELECT o.episode, o.search_text, o.speaker, o.embed_self
@@ -111,8 +129,8 @@ RECORD_OUTCOMES = text("""
         WHERE m.tenant = :tenant AND m.id = found.episode
           AND (m.search_text IS DISTINCT FROM found.search_text OR m.speaker IS DISTINCT FROM found.speaker)
     )
-    UPDATE queued_episodes q SET embed_self = false
-    FROM found WHERE q.tenant = :tenant AND q.episode = found.episode AND NOT found.embed_self AND q.embed_self
+    UPDATE queued_episodes q SET embed_self = found.embed_self
+    FROM found WHERE q.tenant = :tenant AND q.episode = found.episode AND q.embed_self <> found.embed_self
 """)
 
 
@@ -142,7 +160,9 @@ def insert(tenant: int, tx: Transaction, producer: str, atoms: Sequence[NewAtom]
         },
     )
     new = {row.id for row in created}
-    _link(tenant, tx, atoms, _find(tenant, tx, atoms))
+    edges = _edges(atoms, _find(tenant, tx, atoms))
+    _link(tenant, tx, edges)
+    _prolong(tenant, tx, edges, new)
     return new
 
 
@@ -155,8 +175,21 @@ def _find(tenant: int, tx: Transaction, atoms: Sequence[NewAtom]) -> Mapping[tup
     return {(row.namespace, bytes(row.fingerprint)): row.id for row in rows}
 
 
-def _link(tenant: int, tx: Transaction, atoms: Sequence[NewAtom], found: Mapping[tuple[int, bytes], UUID]) -> None:
-    edges = [(a, found[a.namespace, a.fingerprint]) for a in atoms if (a.namespace, a.fingerprint) in found]
+def _edges(atoms: Sequence[NewAtom], found: Mapping[tuple[int, bytes], UUID]) -> list[tuple[NewAtom, UUID]]:
+    return [(a, found[a.namespace, a.fingerprint]) for a in atoms if (a.namespace, a.fingerprint) in found]
+
+
+def _prolong(tenant: int, tx: Transaction, edges: Sequence[tuple[NewAtom, UUID]], new: Collection[UUID]) -> None:
+    """For atoms that an episode states which did not make them."""
+    again = [(atom, a.episode) for a, atom in edges if a.id not in new]
+    if again:
+        tx.execute(
+            PROLONG,
+            {"tenant": tenant, "atoms": [atom for atom, _ in again], "episodes": [episode for _, episode in again]},
+        )
+
+
+def _link(tenant: int, tx: Transaction, edges: Sequence[tuple[NewAtom, UUID]]) -> None:
     tx.execute(
         INSERT_LINKS,
         {
