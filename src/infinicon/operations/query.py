@@ -91,10 +91,13 @@ def _evidence(
     top = max((match.score for match in matches.values()), default=0.0)
     evidence = {}
     for row in near.keys() | matches.keys():
-        meaning = (near[row] - low) / (high - low) if row in near and high > low else float(row in near)
         words = matches[row].score / top if row in matches and top > 0 else 0.0
         shared = matches[row].lexemes if row in matches else frozenset()
-        evidence[row] = Evidence(MEANING * meaning + (1 - MEANING) * words, near.get(row), shared)
+        score = words  # a row without a vector: words are all that is known of it, and nothing speaks against its meaning
+        if row in near:
+            meaning = (near[row] - low) / (high - low) if high > low else 1.0
+            score = MEANING * meaning + (1 - MEANING) * words
+        evidence[row] = Evidence(score, near.get(row), shared)
     return evidence
 
 

@@ -92,6 +92,7 @@ SIMILARITIES = text("""
     SELECT row_id, -(vector <#> CAST(:vector AS halfvec)) AS similarity
     FROM space_rows
     WHERE tenant = :tenant AND namespace = :namespace AND model = :model AND row_id = ANY(CAST(:rows AS bigint[]))
+      AND vector IS NOT NULL
 """)
 
 CANDIDATES = text("""
@@ -139,7 +140,7 @@ def matching(scope: ScopeKey, tx: Transaction, lexemes: Collection[int], limit: 
 def similarities(
     scope: ScopeKey, tx: Transaction, model: int, vector: NDArray[np.float16], rows: Collection[int]
 ) -> dict[int, float]:
-    """Cosine similarity of given rows."""
+    """Cosine similarity of those of the rows that have a vector."""
     if not rows:
         return {}
     found = tx.execute(
