@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinicon.domain import BatchRef, Stage
-from infinicon.errors import InfiniconError
+from infinicon.errors import InfiniconError, MissingDependency, PluginFailed
 from infinicon.operations.guard import guarded
 from infinicon.operations.leases import Leases
 from infinicon.ports import Embedder
@@ -19,6 +19,9 @@ from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.spaces import Chunk, Unembedded
 
 Vector = NDArray[np.float16]
+
+SMALLEST_NORM = 1e-3
+"""Of a vector that says something; ports.Embedder promises unit length."""
 
 
 def embed(database: Database, embedder: Embedder, leases: Leases, ref: BatchRef) -> dict[str, int]:
@@ -78,15 +81,24 @@ def _known(
 def encode(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None]:
     """Vectors in order, None for a text that the model cannot take: a call that fails for its data is halved until that text is alone.
 
+    What comes back as zero or not finite is no vector either.
+
     Raises:
-        InfiniconError: retryable faults go through at once; they are an outage, not the data.
+        InfiniconError: retryable faults and a missing model go through at once; they are an outage, not the data.
     """
     if not texts:
         return []
     try:
-        return list(guarded(Stage.EMBED, embedder.model.name, embedder.embed, texts))
+        vectors = guarded(Stage.EMBED, embedder.model.name, embedder.embed, texts)
+        if np.shape(vectors) != (len(texts), embedder.model.dimension):
+            raise PluginFailed("the embedder answered with another shape than it promises", details={"stage": "embed"})
+        norms = np.linalg.norm(vectors.astype(np.float32), axis=1)
+        return [
+            vector if usable else None
+            for vector, usable in zip(vectors, np.isfinite(norms) & (norms > SMALLEST_NORM), strict=True)
+        ]
     except InfiniconError as fault:
-        if fault.retryable:
+        if fault.retryable or isinstance(fault, MissingDependency):
             raise
     if len(texts) == 1:
         return [None]
