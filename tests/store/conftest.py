@@ -51,7 +51,7 @@ def sql(cluster: Cluster) -> Iterator[Sql]:
         connection.execute("SET search_path = infinicon, public")
 
         def run(statement: LiteralString, *parameters: object) -> list[tuple[Any, ...]]:
-            cursor = connection.execute(statement, parameters)
+            cursor = connection.execute(statement, parameters or None)
             return cursor.fetchall() if cursor.description else []
 
         yield run
