@@ -15,7 +15,7 @@ import numpy as np
 
 from infinicon.domain import Span
 from infinicon.errors import InfiniconError, Unavailable
-from infinicon.plugins.guard import guarded
+from infinicon.guard import guarded
 from infinicon.ports import Embedder, ModelInfo, Vectors
 
 _Job = tuple[Sequence[str], "Future[Vectors]"]

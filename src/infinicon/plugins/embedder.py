@@ -7,6 +7,7 @@ SentenceTransformer.encode at batch 16 to 32. Any other architecture goes throug
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from threading import Lock
@@ -21,6 +22,8 @@ from infinicon.plugins.chunking import Offsets, chunk
 from infinicon.plugins.model_files import ModelSource, locate, revision_of
 from infinicon.ports import ModelInfo, Vectors
 from infinicon.settings import PREFIX, Settings
+
+_log = logging.getLogger(__name__)
 
 PREFIX_TOKENS = 24  # Room for a short prefix (who, when) that is put before a chunk.
 _SMALLEST_NORM = 1e-6
@@ -61,7 +64,9 @@ def load(settings: Settings) -> SentenceTransformersEmbedder:
         raise MissingDependency(
             f"{PREFIX}MODEL: {source.folder or source.hub} cannot be read: {type(fault).__name__}"
         ) from None
-    return SentenceTransformersEmbedder(model, _info(model, source), device, wide=dtype is torch.float32)
+    info = _info(model, source)
+    _log.info("model loaded: %s, revision %s, on %s in %s", info.name, info.revision, device, dtype)
+    return SentenceTransformersEmbedder(model, info, device, wide=dtype is torch.float32)
 
 
 def _prepare_process(*, offline: bool) -> None:

@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 from typing import cast
 
 from infinicon.errors import MissingDependency
-from infinicon.plugins.guard import guarded
+from infinicon.guard import guarded
 from infinicon.ports import Embedder, Extractor
 from infinicon.settings import PREFIX, Settings
 
