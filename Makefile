@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-is-done
+# Twice quiet: what a registry mirror lacks is no news, what fails is.
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt
 TORCH := $(shell grep '^torch==' constraints.txt)
 
 .DEFAULT_GOAL := help
@@ -18,8 +20,9 @@ setup: $(STAMP) ## build .venv with everything, at the versions of constraints.t
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Infinicon needs Python 3.11 or newer; say which: make PYTHON=python3.11 setup")'
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || { echo 'python3 has no venv module: install it (Debian: apt-get install python3-venv)'; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt $(TORCH)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt --editable '.[all,dev]'
+	@echo 'Installing into $(VENV): a minute or two, most of it torch …'
+	@$(PIP_INSTALL) $(TORCH)
+	@$(PIP_INSTALL) --editable '.[all,dev]'
 	@touch $(STAMP)
 
 demo: setup ## the main job: Apollo 13 goes in, memory comes out

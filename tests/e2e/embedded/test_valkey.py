@@ -22,7 +22,7 @@ def valkey(place: Place, supervisor: Supervisor) -> Valkey:
 
 
 def test_kombu_gets_a_message_through(valkey: Valkey) -> None:
-    with Connection(valkey.url) as connection:  # type: ignore[no-untyped-call] # kombu is half typed
+    with Connection(valkey.url) as connection:
         queue = connection.SimpleQueue("trial")
         queue.put({"id": 1})
         message = queue.get(timeout=5)
@@ -35,7 +35,7 @@ def test_nobody_gets_in_without_the_password(place: Place, valkey: Valkey) -> No
     wrong = Valkey(place.sockets, place.account, "wrong")
 
     assert not wrong.is_ready()
-    with Connection(wrong.url) as connection, pytest.raises(OperationalError):  # type: ignore[no-untyped-call] # kombu is half typed
+    with Connection(wrong.url) as connection, pytest.raises(OperationalError):
         connection.ensure_connection(max_retries=1, timeout=2)
 
 
