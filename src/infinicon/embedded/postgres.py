@@ -42,6 +42,8 @@ TUNING = {
     "max_wal_size": "1GB",
     "min_wal_size": "128MB",
     "checkpoint_timeout": "15min",
+    # A bulk load is over in a minute: statistics and the visibility map, on which the exact scan relies, must follow at once.
+    "autovacuum_naptime": "10s",
     "jit": "off",
     "fsync": "on",
     "full_page_writes": "on",

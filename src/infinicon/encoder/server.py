@@ -19,9 +19,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from infinicon.errors import InfiniconError, InvalidRequest, TooLarge, Unauthorized, Unavailable
+from infinicon.guard import guarded
 from infinicon.keyring import Keyring
 from infinicon.plugins.coalescing import CoalescingEmbedder
-from infinicon.plugins.guard import guarded
 from infinicon.plugins.loader import load_embedder
 from infinicon.ports import Embedder, Vectors
 from infinicon.settings import Settings

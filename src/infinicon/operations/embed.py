@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from infinicon.domain import BatchRef, Stage
 from infinicon.errors import InfiniconError, MissingDependency, PluginFailed
-from infinicon.operations.guard import guarded
+from infinicon.guard import guarded
 from infinicon.operations.leases import Leases
 from infinicon.ports import Embedder
 from infinicon.store import batches, jobs, spaces

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from infinicon.domain import BatchRef, EventType, Fault, MemoryType, Stage
 from infinicon.errors import InfiniconError
+from infinicon.guard import guarded
 from infinicon.ids import new_id
-from infinicon.operations.guard import guarded
 from infinicon.operations.leases import Leases
 from infinicon.ports import Extraction, Extractor, SourceEpisode
 from infinicon.store import atoms, batches, events, jobs

@@ -86,14 +86,16 @@ def _evidence(
     near: dict[int, float] = {}
     if model is not None:
         near = search.nearest(scope, tx, model, vector, limit)
-        near |= search.similarities(scope, tx, model, vector, [row for row in matches if row not in near])
+        near |= search.similarities(scope, tx, vector, [row for row in matches if row not in near])
     low, high = min(near.values(), default=0.0), max(near.values(), default=0.0)
     top = max((match.score for match in matches.values()), default=0.0)
     evidence = {}
     for row in near.keys() | matches.keys():
         words = matches[row].score / top if row in matches and top > 0 else 0.0
         shared = matches[row].lexemes if row in matches else frozenset()
-        score = words  # a row without a vector: words are all that is known of it, and nothing speaks against its meaning
+        score = (
+            words  # a row without a vector: words are all that is known of it, and nothing speaks against its meaning
+        )
         if row in near:
             meaning = (near[row] - low) / (high - low) if high > low else 1.0
             score = MEANING * meaning + (1 - MEANING) * words

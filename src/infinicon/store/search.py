@@ -91,7 +91,7 @@ MATCHING = text("""
 SIMILARITIES = text("""
     SELECT row_id, -(vector <#> CAST(:vector AS halfvec)) AS similarity
     FROM space_rows
-    WHERE tenant = :tenant AND namespace = :namespace AND model = :model AND row_id = ANY(CAST(:rows AS bigint[]))
+    WHERE tenant = :tenant AND row_id = ANY(CAST(:rows AS bigint[]))
       AND vector IS NOT NULL
 """)
 
@@ -99,7 +99,7 @@ CANDIDATES = text("""
     SELECT s.row_id, m.id, m.type, m.status, m.agent_id, m.session_id
     FROM space_rows s
     JOIN memories m ON m.tenant = s.tenant AND m.id = s.memory
-    WHERE s.tenant = :tenant AND s.namespace = :namespace AND s.row_id = ANY(CAST(:rows AS bigint[]))
+    WHERE s.tenant = :tenant AND s.row_id = ANY(CAST(:rows AS bigint[]))
       AND m.namespace = :namespace AND m.status = ANY(CAST(:statuses AS text[]))
       AND (m.expires_at IS NULL OR m.expires_at > now())
       AND (CAST(:agent_id AS text) IS NULL OR m.agent_id = :agent_id)
@@ -138,14 +138,12 @@ def matching(scope: ScopeKey, tx: Transaction, lexemes: Collection[int], limit: 
 
 
 def similarities(
-    scope: ScopeKey, tx: Transaction, model: int, vector: NDArray[np.float16], rows: Collection[int]
+    scope: ScopeKey, tx: Transaction, vector: NDArray[np.float16], rows: Collection[int]
 ) -> dict[int, float]:
-    """Cosine similarity of those of the rows that have a vector."""
+    """Cosine similarity of those of the rows that have a vector; a search of this scope and model found them."""
     if not rows:
         return {}
-    found = tx.execute(
-        SIMILARITIES, {**_scoped(scope), "model": model, "vector": HalfVector(vector), "rows": list(rows)}
-    )
+    found = tx.execute(SIMILARITIES, {"tenant": scope.tenant, "vector": HalfVector(vector), "rows": list(rows)})
     return {row.row_id: float(row.similarity) for row in found}
 
 

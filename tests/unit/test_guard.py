@@ -7,7 +7,7 @@ import traceback
 import pytest
 
 from infinicon.errors import InvalidContent, PluginFailed
-from infinicon.plugins.guard import guarded
+from infinicon.guard import guarded
 
 
 class Awkward(Exception):
