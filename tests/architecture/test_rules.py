@@ -19,7 +19,6 @@ ENVIRONMENT_READERS: dict[str, str] = {
 # Where a broad except is the point: the fault comes from code that is not ours, or a process must outlive it.
 BROAD_EXCEPTS: dict[str, str] = {
     "src/infinicon/guard.py": "the boundary to plug-ins: whatever they raise becomes PluginFailed",
-    "src/infinicon/guard.py": "the same boundary, where a batch meets a plug-in",
     "src/infinicon/tasks/handlers.py": "the boundary of the process: Celery would keep the text of what nobody expected",
 }
 

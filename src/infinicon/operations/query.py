@@ -93,9 +93,8 @@ def _evidence(
     for row in near.keys() | matches.keys():
         words = matches[row].score / top if row in matches and top > 0 else 0.0
         shared = matches[row].lexemes if row in matches else frozenset()
-        score = (
-            words  # a row without a vector: words are all that is known of it, and nothing speaks against its meaning
-        )
+        # A row without a vector: words are all that is known of it, and nothing speaks against its meaning.
+        score = words
         if row in near:
             meaning = (near[row] - low) / (high - low) if high > low else 1.0
             score = MEANING * meaning + (1 - MEANING) * words
