@@ -11,6 +11,9 @@ BEGIN
     END IF;
     -- The extension may live in any schema: its operators are found by this path, whoever connects and through whatever pooler.
     EXECUTE format('ALTER ROLE %I IN DATABASE %I SET search_path = infinicon, %I', wanted, current_database(), vectors);
+    -- Plans are made anew for every execution: one that was kept from when the tables were all but empty runs for minutes once they
+    -- are not (measured: 15 s for a batch of 500, against 0.03 s), and stays until the next ANALYZE.
+    EXECUTE format('ALTER ROLE %I IN DATABASE %I SET plan_cache_mode = force_custom_plan', wanted, current_database());
     EXECUTE format('GRANT CONNECT, TEMPORARY ON DATABASE %I TO %I', current_database(), wanted);
   END LOOP;
   EXECUTE format('ALTER ROLE CURRENT_USER IN DATABASE %I SET search_path = infinicon, %I', current_database(), vectors);
