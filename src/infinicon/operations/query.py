@@ -66,15 +66,32 @@ def query(database: Database, embedder: Embedder, caller: Caller, request: Query
     terms = {lexemes.lexeme_id(lexeme): lexeme for lexeme in lexemes.analyse(request.query)}
     with database.transaction(caller.tenant) as tx:
         scope = scopes.resolve(tx, caller, request.scope, Permission.QUERY)
-        rows = _evidence(scope, tx, vector, list(terms), max(POOL, 4 * request.limit))
-        filters = None if request.scope.filters is None else json.dumps(request.scope.filters)
-        found = search.candidates(scope, tx, list(rows), VISIBLE, filters)
-        best = _best(found, rows)
-        sources = search.sources(scope, tx, [c.memory for c in best if c.type is MemoryType.ATOM])
+        rows, kept = _ranked(scope, tx, vector, list(terms), request.limit)
+        sources = search.sources(scope, tx, [c.memory for c in kept if c.type is MemoryType.ATOM])
         behind = waiting.pending(scope, tx, waiting.now(tx))
-    kept = _without_doubles(best, sources)[: request.limit]
     hits = [_hit(scope, candidate, rows[candidate.row], sources, terms) for candidate in kept]
     return QueryReply(hits, [_eventual()] if behind else [])
+
+
+def _ranked(
+    scope: ScopeKey, tx: Transaction, vector: NDArray[np.float16], terms: Collection[int], limit: int
+) -> tuple[dict[int, Evidence], list[Candidate]]:
+    """The evidence of a pool of rows, and the best memories behind them.
+
+    What may not be shown (expired, under other filters) leaves the pool after it was filled: the pool grows until there are enough,
+    or until it holds every row of the scope that either leg finds.
+    """
+    filters = None if scope.named.filters is None else json.dumps(scope.named.filters)
+    pool = max(POOL, 4 * limit)
+    while True:
+        rows = _evidence(scope, tx, vector, terms, pool)
+        best = _best(search.candidates(scope, tx, list(rows), VISIBLE, filters), rows)
+        atoms = [candidate.memory for candidate in best if candidate.type is MemoryType.ATOM]
+        episodes = [candidate.memory for candidate in best if candidate.type is MemoryType.EPISODE]
+        kept = _without_doubles(best, search.told(scope, tx, atoms, episodes))[:limit]
+        if len(kept) == limit or len(rows) < pool:
+            return rows, kept
+        pool *= 4
 
 
 def _evidence(
@@ -114,7 +131,7 @@ def _best(found: Sequence[Candidate], rows: Mapping[int, Evidence]) -> list[Cand
     return best
 
 
-def _without_doubles(best: Sequence[Candidate], sources: Mapping[UUID, Sequence[UUID]]) -> list[Candidate]:
+def _without_doubles(best: Sequence[Candidate], sources: Mapping[UUID, Collection[UUID]]) -> list[Candidate]:
     """An atom and the episode that it comes from say the same: whichever ranks higher stands for both."""
     listed: set[UUID] = set()
     told: set[UUID] = set()

@@ -107,6 +107,13 @@ CANDIDATES = text("""
       AND (CAST(:filters AS jsonb) IS NULL OR m.filters @> CAST(:filters AS jsonb))
 """)
 
+TOLD = text("""
+    SELECT l.from_id AS atom, l.to_id AS episode
+    FROM unnest(CAST(:episodes AS uuid[])) AS listed (id)
+    JOIN links l ON l.tenant = :tenant AND l.to_id = listed.id
+    WHERE l.namespace = :namespace AND l.link_type = 'derived_from' AND l.from_id = ANY(CAST(:atoms AS uuid[]))
+""")
+
 SOURCES = text("""
     SELECT wanted.id AS atom, source.to_id AS episode
     FROM unnest(CAST(:atoms AS uuid[])) AS wanted (id),
@@ -158,6 +165,17 @@ def candidates(
         Candidate(row.row_id, row.id, MemoryType(row.type), Status(row.status), row.agent_id, row.session_id)
         for row in found
     ]
+
+
+def told(
+    scope: ScopeKey, tx: Transaction, atoms: Collection[UUID], episodes: Collection[UUID]
+) -> Mapping[UUID, set[UUID]]:
+    """For each of the atoms, those of the episodes that it comes from."""
+    found: dict[UUID, set[UUID]] = {}
+    if atoms and episodes:
+        for row in tx.execute(TOLD, {**_scoped(scope), "atoms": list(atoms), "episodes": list(episodes)}):
+            found.setdefault(row.atom, set()).add(row.episode)
+    return found
 
 
 def sources(scope: ScopeKey, tx: Transaction, atoms: Collection[UUID], limit: int = 8) -> Mapping[UUID, list[UUID]]:
