@@ -59,6 +59,18 @@ class CpuProfile:
                 continue
 
 
+def busy_seconds() -> float:
+    """CPU seconds that all cores have worked so far, for anybody."""
+    times = psutil.cpu_times()
+    return float(times.user + times.nice + times.system + times.irq + times.softirq)
+
+
+def own_seconds() -> float:
+    """CPU seconds of this process, and of the children that it has waited for."""
+    times = psutil.Process().cpu_times()
+    return float(times.user + times.system + times.children_user + times.children_system)
+
+
 def kind_of(command: list[str]) -> str:
     """`worker embed` of a command line of ours, the name of a server otherwise."""
     if "infinicon.cli" in command:

@@ -25,7 +25,7 @@ from pathlib import Path
 import psutil
 import psycopg
 
-from bench.cpu_profile import CpuProfile
+from bench.cpu_profile import CpuProfile, busy_seconds, own_seconds
 from infinicon.cli import transcript
 from infinicon.cli.instance import Client, Instance, Wire, running
 from infinicon.embedded.postgres import DATABASE, Postgres
@@ -48,7 +48,11 @@ EMBEDDED_TEXTS = """
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One end-to-end run and the bare loop over its texts. Seconds; `cpu` is CPU seconds by process during ingest."""
+    """One end-to-end run and the bare loop over its texts. Seconds; `cpu` is CPU seconds by process during ingest.
+
+    `disturbed` is what share of the cores' time went to programs that are not ours: end to end, and during the bare loop. A round counts
+    where both are small.
+    """
 
     episodes: int
     texts: int
@@ -59,6 +63,7 @@ class Round:
     bare: float
     cpu: dict[str, float]
     waited_at: dict[str, float]
+    disturbed: tuple[float, float]
 
     @property
     def end_to_end_rate(self) -> float:
@@ -78,7 +83,8 @@ def main() -> None:
         last = rounds[-1]
         print(
             f"round {number}: {last.texts} texts of {last.episodes} episodes; end to end {last.end_to_end_rate:.1f}/s "
-            f"({last.findable:.1f} s), bare {last.bare_rate:.1f}/s ({last.bare:.1f} s), ratio {_ratio(last):.3f}"
+            f"({last.findable:.1f} s), bare {last.bare_rate:.1f}/s ({last.bare:.1f} s), ratio {_ratio(last):.3f}, "
+            f"disturbed {last.disturbed[0]:.0%} and {last.disturbed[1]:.0%}"
         )
     report = summary(rounds)
     print(f"median: end to end {report['end_to_end_texts_per_second']}/s, bare {report['bare_texts_per_second']}/s")
@@ -102,12 +108,23 @@ def measure(episodes: list[Wire]) -> Round:
         began = time.perf_counter()
         with running(Path(folder) / "data") as instance:
             start = time.perf_counter() - began
+            busy, own, watched = busy_seconds(), own_seconds(), time.perf_counter()
             accepted, findable, cpu, waited_at = _ingest(instance, episodes)
+            ours = own_seconds() - own + sum(cpu.values())
+            disturbed = _share(busy_seconds() - busy - ours, time.perf_counter() - watched)
             texts = _embedded_texts(instance)
             stopping = time.perf_counter()
         stop = time.perf_counter() - stopping
+        busy, own, watched = busy_seconds(), own_seconds(), time.perf_counter()
         bare = _bare(texts, Path(folder) / "texts.json")
-    return Round(len(episodes), len(texts), start, accepted, findable, stop, bare, cpu, waited_at)
+        bare_disturbed = _share(busy_seconds() - busy - (own_seconds() - own), time.perf_counter() - watched)
+    return Round(
+        len(episodes), len(texts), start, accepted, findable, stop, bare, cpu, waited_at, (disturbed, bare_disturbed)
+    )
+
+
+def _share(foreign: float, seconds: float) -> float:
+    return round(max(0.0, foreign) / (seconds * (os.cpu_count() or 1)), 3)
 
 
 def _ingest(instance: Instance, episodes: list[Wire]) -> tuple[float, float, dict[str, float], dict[str, float]]:
