@@ -182,7 +182,7 @@ def test_who_made_it_is_the_key_where_nobody_is_named(pipeline: Pipeline) -> Non
 
 def test_an_atom_leads_back_to_its_episodes(pipeline: Pipeline) -> None:
     first = pipeline.put("Rosa moved to Turin. It rained all day.", scope=pipeline.scope(session="s")).results[0].ref
-    second = pipeline.put("As I said: no. Rosa moved to Turin.", scope=pipeline.scope(session="s")).results[0].ref
+    second = pipeline.put("That is what I said. Rosa moved to Turin.", scope=pipeline.scope(session="s")).results[0].ref
     pipeline.drain()
     (hit, *_) = pipeline.query("Rosa moved to Turin").hits
     (atom,) = shown(pipeline, hit.ref).objects
@@ -191,7 +191,7 @@ def test_an_atom_leads_back_to_its_episodes(pipeline: Pipeline) -> None:
     assert atom.provenance is not None
     assert [(source.ref, source.span) for source in atom.provenance.source_refs] == [
         (first, Span(0, 20, "")),
-        (second, Span(15, 35, "")),
+        (second, Span(21, 41, "")),
     ]
     assert atom.provenance.produced_by == ActorRef("builtin@1", "plugin")
     assert atom.provenance.transformation == "extract"
