@@ -40,7 +40,7 @@ class ResultBackend(BaseBackend):
     ) -> Any:
         """A state that cannot be written is logged and let go: the rows of the pipeline are the truth, and a worker must not fail
         for its own report."""
-        shown = _fault(result) if state in EXCEPTION_STATES else _counts(result)
+        shown = _prepared(result) if state in EXCEPTION_STATES else _counts(result)
         try:
             with self._database.transaction(None) as tx:
                 name = getattr(request, "task", None)
@@ -48,6 +48,16 @@ class ResultBackend(BaseBackend):
         except InfiniconError as fault:
             log.warning("the state of task %s was not recorded: %s", task_id, fault.code)
         return result
+
+    def prepare_exception(self, exc: BaseException, serializer: Any = None) -> Any:
+        """The type of an exception, and the code if it is ours, in the form that Celery reads back. Its text may quote a user."""
+        if serializer is not None:  # Celery wants it for itself, not to be stored
+            return super().prepare_exception(exc, serializer)
+        kind = type(exc)
+        kept: dict[str, Any] = {"exc_type": kind.__qualname__, "exc_module": kind.__module__, "exc_message": ""}
+        if isinstance(exc, InfiniconError):
+            kept |= {"code": exc.code, "retryable": exc.retryable}
+        return kept
 
     def _get_task_meta_for(self, task_id: str) -> dict[str, Any]:
         with self._database.transaction(None) as tx:
@@ -85,10 +95,6 @@ def _counts(result: Any) -> dict[str, Any] | None:
     return kept
 
 
-def _fault(result: Any) -> dict[str, Any]:
-    """The type of an exception, and the code if it is ours. Its text may quote a user."""
-    if isinstance(result, InfiniconError):
-        return {"code": result.code, "retryable": result.retryable, "exception": type(result).__name__}
-    if isinstance(result, dict):  # as Celery has prepared it
-        return {"exception": str(result.get("exc_type"))}
-    return {"exception": type(result).__name__}
+def _prepared(result: Any) -> dict[str, Any] | None:
+    """What `prepare_exception` made. Celery may record such a state without an exception, too; then there is nothing to keep."""
+    return result if isinstance(result, dict) and "exc_type" in result else None
