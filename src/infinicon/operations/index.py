@@ -40,7 +40,8 @@ def _commit(
         active, finished, added = spaces.publish(ref.tenant, tx, ref.batch, terms)
         batches.close(ref.tenant, tx, ref.batch, token)
         jobs.count(ref.tenant, tx, finished, {}, {})
-        spaces.add_to_counters(ref.tenant, tx, added)
+        # Also those that only get events: else two batches could hold one counter each and want the other's.
+        spaces.add_to_counters(ref.tenant, tx, {**{memory.namespace: (0, 0) for memory in active}, **added})
         events.append(ref.tenant, tx, [_event(memory) for memory in active])
     return active, finished
 

@@ -37,7 +37,7 @@ COUNT = text("""
     WHERE j.tenant = :tenant AND j.id = c.id
 """)
 
-# A memory without a vector is named in every job of the batch that it came with.
+# A memory without a vector is named in every job of the batch that it came with. Jobs are locked in the order of ids, as in LOCK.
 WARN = text("""
     WITH affected AS (
         SELECT DISTINCT q.job, w.id
@@ -48,10 +48,13 @@ WARN = text("""
     ), listed AS (
         SELECT job, jsonb_agg(jsonb_build_object('code', 'not_embedded', 'memoryId', id) ORDER BY id) AS warnings
         FROM affected GROUP BY job
+    ), held AS (
+        SELECT j.id FROM jobs j WHERE j.tenant = :tenant AND j.id IN (SELECT job FROM listed) ORDER BY j.id FOR UPDATE
     )
     UPDATE jobs j
     SET result = jsonb_build_object('warnings', coalesce(j.result -> 'warnings', '[]'::jsonb) || listed.warnings), updated_at = now()
-    FROM listed WHERE j.tenant = :tenant AND j.id = listed.job
+    FROM listed JOIN held ON held.id = listed.job
+    WHERE j.tenant = :tenant AND j.id = listed.job
 """)
 
 # One statement: the row, where its episodes are, and what Celery says of the tasks that carry them.
