@@ -32,6 +32,9 @@ UNREACHABLE = frozenset(
 )  # shutdown, start-up, too many, memory, disk
 
 
+LIMITS = "54"  # the class of program limits: a row or an index entry is too large, and will be the next time, too
+
+
 class Conflict(Unavailable):
     """The transaction met another one (deadlock, serialisation) and was rolled back; running it again is safe."""
 
@@ -112,7 +115,7 @@ def translate(fault: Exception) -> Exception:
     state = getattr(origin, "sqlstate", None)
     if state in CONFLICTS:
         return Conflict("another transaction was first; try again", details={"sqlstate": str(state)})
-    if (
+    if not str(state).startswith(LIMITS) and (
         isinstance(fault, PoolTimeout | OperationalError)
         or isinstance(origin, psycopg.OperationalError)
         or state in UNREACHABLE

@@ -18,6 +18,9 @@ from infinicon.store.database import Transaction, raw, unscoped
 
 Vector: TypeAlias = NDArray[np.float16]
 
+WIDEST = 4_000
+"""Dimensions of a vector: more do not fit on a page of 8 KiB beside the rest of its row."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
@@ -189,8 +192,13 @@ def register_model(tx: Transaction, name: str, revision: str, dimension: int) ->
     """The number of the current model, set by the first process that embeds.
 
     Raises:
-        MissingDependency: the index was built with another model; vectors of two models do not compare.
+        MissingDependency: the index was built with another model; vectors of two models do not compare. Or the vectors are too wide.
     """
+    if dimension > WIDEST:
+        raise MissingDependency(
+            "the vectors of this embedding model are too wide for the index: choose another INFINICON_MODEL",
+            details={"dimension": dimension, "limit": WIDEST},
+        )
     tx.execute(ADD_MODEL, {"name": name, "revision": revision, "dimension": dimension})
     row = tx.execute(CURRENT_MODEL).one()
     if (row.name, row.revision, row.dimension) != (name, revision, dimension):
