@@ -139,6 +139,25 @@ def test_who_lost_against_another_may_try_again(state: str) -> None:
     assert isinstance(translate(fault), Conflict)
 
 
+@pytest.mark.parametrize("state", [None, "08006", "57P01", "57P03", "53300", "28P01"])
+def test_who_does_not_answer_now_may_answer_later(state: str | None) -> None:
+    fault = (
+        psycopg.OperationalError("a driver's text")
+        if state is None
+        else psycopg.errors.lookup(state)("a driver's text")
+    )
+
+    assert isinstance(translate(fault), Unavailable)
+
+
+@pytest.mark.parametrize("state", ["54000", "54001", "22P02", "23505", "42501", "42P01"])
+def test_what_is_refused_is_refused_again(state: str) -> None:
+    fault = translate(psycopg.errors.lookup(state)("a driver's text"))
+
+    assert isinstance(fault, Internal)
+    assert fault.details["sqlstate"] == state
+
+
 def test_retrying_gives_up_in_the_end() -> None:
     calls = []
 

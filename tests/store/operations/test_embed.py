@@ -10,10 +10,12 @@ import pytest
 
 from infinicon.domain import IngestEpisode, JobStatus, Lane, Span
 from infinicon.errors import InvalidContent, MissingDependency, PluginFailed, Unavailable
+from infinicon.operations.dispatch import LaneLimits
 from infinicon.operations.embed import encode
 from infinicon.ports import Vectors
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import Pipeline, WordEmbedder
+from tests.together import together
 
 
 class Watched(WordEmbedder):
@@ -141,7 +143,7 @@ def test_one_refused_text_in_the_middle_of_a_hundred(pipeline: Pipeline, sql: Sq
     pipeline.embedder = watched = Watched("indigestible")
     texts = [f"Fact number {number}." for number in range(100)]
     texts[50] = "One indigestible fact."
-    pipeline.limits = type(pipeline.limits)(100, 10_000, 100)
+    pipeline.limits = LaneLimits(100, 10_000, 100)
     reply = pipeline.put(*texts, lane=Lane.BULK)
     pipeline.drain()
 
@@ -153,6 +155,23 @@ def test_one_refused_text_in_the_middle_of_a_hundred(pipeline: Pipeline, sql: Sq
     assert len(found) == 100
     assert [content for content, has_vector in found.items() if not has_vector] == ["One indigestible fact."]
     assert len(watched.calls) <= 1 + 2 * math.ceil(math.log2(100))
+
+
+def test_batches_at_once_lose_no_warning_of_their_jobs(pipeline: Pipeline) -> None:
+    pipeline.embedder = Watched("indigestible")
+    jobs = [
+        pipeline.put(*[f"An indigestible fact, number {n} of {name}." for n in range(6)], lane=Lane.BULK).job_id
+        for name in ("one", "two")
+    ]
+    pipeline.limits = LaneLimits(3, 10_000, 100)
+    together(
+        *[lambda ref=ref: pipeline.embed(ref) for ref in [pipeline.extract(ref) for ref in pipeline.claim(Lane.BULK)]]
+    )
+
+    for job in jobs:
+        result = pipeline.job(job).result
+        assert isinstance(result, dict)
+        assert len({str(warning) for warning in result["warnings"]}) == 6  # type: ignore[union-attr] # a list
 
 
 NO_VECTORS: list[Callable[[Vectors], Vectors]] = [

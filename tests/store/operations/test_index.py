@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -11,6 +14,9 @@ from infinicon.domain import BatchRef, IngestEpisode, JobStatus, Json, Lane, Mem
 from infinicon.errors import InfiniconError, LeaseLost
 from infinicon.operations.dispatch import LaneLimits
 from infinicon.ports import Extraction, SourceEpisode
+from infinicon.store import database, spaces
+from infinicon.store.database import translate
+from infinicon.store.spaces import add_to_counters
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import Pipeline
 from tests.together import together
@@ -162,6 +168,39 @@ def test_many_jobs_in_many_batches_at_once(pipeline: Pipeline, sql: Sql) -> None
         assert (job.status, job.progress.done) == (JobStatus.COMPLETED, 2)
     for rows, lexemes, real_rows, real_lexemes in sql(COUNTERS, pipeline.caller.tenant):
         assert (rows, lexemes) == (real_rows, real_lexemes)
+
+
+def test_batches_that_cross_in_two_namespaces_do_not_deadlock(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has rows for one namespace's counter and an event for the other's: both counters are taken in one order all the same."""
+    one, two = pipeline.scope("one"), pipeline.scope("two")
+    for scope in (one, two):
+        pipeline.put("What is known already.", scope=scope)
+    pipeline.drain()
+    batches = []
+    for new, known in ((one, two), (two, one)):
+        pipeline.put("Something new.", scope=new)
+        pipeline.put("What is known already.", scope=known)  # becomes visible by its atom, and adds no row
+        batches += staged(pipeline)
+    both_counted = Barrier(2)
+    faults: list[Exception] = []
+
+    def counted(*arguments: Any) -> None:
+        add_to_counters(*arguments)
+        with suppress(BrokenBarrierError):
+            both_counted.wait(0.5)  # the second one should not get here before the first has committed
+
+    def watched(fault: Exception) -> Exception:
+        faults.append(translate(fault))
+        return faults[-1]
+
+    monkeypatch.setattr(spaces, "add_to_counters", counted)
+    monkeypatch.setattr(database, "translate", watched)
+    together(*[lambda ref=ref: pipeline.index(ref) for ref in batches])
+
+    assert faults == []
+    assert len(pipeline.found("known", scope=one)) == 2
 
 
 class Silent:
