@@ -25,8 +25,12 @@ _Call = Callable[[Sequence[str]], Vectors]
 class CoalescingEmbedder:
     """Implements ports.Embedder over another one. Queries go before documents. `close` ends the thread."""
 
-    def __init__(self, inner: Embedder, *, most_texts: int = 4_096) -> None:
-        """`most_texts` bounds one call to `inner`; a single larger request is still one call."""
+    def __init__(self, inner: Embedder, *, most_texts: int = 1_024) -> None:
+        """`most_texts` bounds one call to `inner`; a single larger request is still one call.
+
+        Beyond a thousand texts sorting saves little more padding, while a batch that waits for two others to be encoded with it is
+        stored and indexed later, when there is nothing left to encode meanwhile.
+        """
         self._inner = inner
         self._many_queries: _Call | None = getattr(inner, "embed_queries", None)
         self._most = most_texts
