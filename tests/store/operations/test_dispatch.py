@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID, uuid4
 
 from sqlalchemy import text
@@ -24,6 +25,11 @@ QUEUE_MANY = """
     SELECT job.tenant, gen_random_uuid(), 1, job.id, 'bulk', %s, now() - interval '1 hour'
     FROM job, generate_series(1, job.total)
 """
+
+
+HOLD_FOUR = text(
+    "SELECT episode FROM queued_episodes WHERE tenant = :tenant ORDER BY queued_at, episode LIMIT 4 FOR UPDATE"
+)
 
 
 def queue(sql: Sql, pipeline: Pipeline, number: int, tokens: int = 10) -> None:
@@ -188,15 +194,13 @@ def test_dispatchers_at_once_claim_nothing_twice_and_keep_the_window(
 def test_rows_that_another_holds_are_passed_over(pipeline: Pipeline, sweeper: Database, sql: Sql) -> None:
     """A claim waits for nobody: not for a transaction that requeues, nor for one that hangs."""
     queue(sql, pipeline, 10)
-    held = text(
-        "SELECT episode FROM queued_episodes WHERE tenant = :tenant ORDER BY queued_at, episode LIMIT 4 FOR UPDATE"
-    )
-    with pipeline.app.transaction(pipeline.caller.tenant) as tx:
-        locked = {row.episode for row in tx.execute(held, {"tenant": pipeline.caller.tenant})}
-        (batch,) = dispatching.dispatch(sweeper, Lane.BULK, LaneLimits(100, 100_000, 5))
+    limits = LaneLimits(100, 100_000, 5)
+    with ThreadPoolExecutor(1) as pool, pipeline.app.transaction(pipeline.caller.tenant) as tx:
+        locked = {row.episode for row in tx.execute(HOLD_FOUR, {"tenant": pipeline.caller.tenant})}
+        (batch,) = pool.submit(dispatching.dispatch, sweeper, Lane.BULK, limits).result(10)
         assert sizes(sql, [batch]) == [6]
         assert locked.isdisjoint(batch_of(sql))
-    (rest,) = dispatching.dispatch(sweeper, Lane.BULK, LaneLimits(100, 100_000, 5))
+    (rest,) = dispatching.dispatch(sweeper, Lane.BULK, limits)
     assert sizes(sql, [rest]) == [4]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError
@@ -12,6 +13,7 @@ from sqlalchemy import text
 
 from infinicon.domain import BatchRef, IngestEpisode, JobStatus, Json, Lane, MemoryType, Stage
 from infinicon.errors import InfiniconError, LeaseLost
+from infinicon.operations import index as indexing
 from infinicon.operations.dispatch import LaneLimits
 from infinicon.ports import Extraction, SourceEpisode
 from infinicon.store import database, spaces
@@ -264,6 +266,33 @@ def test_what_was_deleted_meanwhile_does_not_come_back(pipeline: Pipeline, sql: 
     assert pipeline.query("heron tide").hits
     assert pipeline.job(reply.job_id).status is JobStatus.COMPLETED
     assert sql("SELECT count(*) FROM staged_vectors WHERE tenant = %s", ref.tenant) == [(0,)]
+
+
+def test_what_was_deleted_at_the_last_moment_does_not_come_back(
+    pipeline: Pipeline, sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the stage has read what it publishes, before its transaction."""
+    pipeline.put("The heron flew. The tide was out.", "The boat stayed.")
+    (ref,) = staged(pipeline)
+
+    def delete(chunks: Sequence[spaces.StagedChunk]) -> Any:
+        sql(
+            "UPDATE memories SET status = 'tombstoned', content = NULL WHERE tenant = %s AND content LIKE '%%tide%%'",
+            ref.tenant,
+        )
+        return analyse(chunks)
+
+    analyse = indexing._analyse
+    monkeypatch.setattr(indexing, "_analyse", delete)
+    pipeline.index(ref)
+
+    gone = [row[0] for row in sql("SELECT id FROM memories WHERE tenant = %s AND status = 'tombstoned'", ref.tenant)]
+    assert len(gone) == 2
+    assert sql("SELECT count(*) FROM space_rows WHERE memory = ANY(%s)", gone) == [(0,)]
+    assert sql("SELECT count(*) FROM events WHERE memory = ANY(%s) AND type = 'memory.indexed'", gone) == [(0,)]
+    assert len(pipeline.query("heron tide boat").hits) == 2
+    ((rows, lexemes, real_rows, real_lexemes),) = sql(COUNTERS, ref.tenant)
+    assert (rows, lexemes) == (real_rows, real_lexemes)
 
 
 def test_what_was_deleted_before_it_was_extracted_stays_gone(pipeline: Pipeline, sql: Sql) -> None:

@@ -174,8 +174,8 @@ def test_a_stage_over_its_ceiling_ends_its_process(app: Database, pipeline: Pipe
 
 
 def test_a_stage_over_its_ceiling_is_not_renewed(app: Database, pipeline: Pipeline, ref: BatchRef, sql: Sql) -> None:
-    with leases_of(app, seconds=0.1, ceiling=0.0) as short, short.stage(ref):
-        wait_until(lambda: pipeline.reconcile() != [], "the lease of the one that hangs ran out")
+    with leases_of(app, seconds=0.9, ceiling=0.0) as short, short.stage(ref):
+        wait_until(lambda: pipeline.reconcile() != [], "the lease of the one that hangs ran out", within=15)
     assert batch(sql, ref)["faults"] == 1
 
 

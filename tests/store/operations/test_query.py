@@ -231,6 +231,7 @@ def test_what_has_expired_is_hidden(pipeline: Pipeline, sql: Sql) -> None:
     sql("UPDATE memories SET expires_at = now() WHERE tenant = %s AND expires_at IS NOT NULL", pipeline.caller.tenant)
 
     assert pipeline.found("heron") == ["The heron stays."]
+    assert len(pipeline.query("heron").hits) == 1
 
 
 @pytest.mark.parametrize("status", ["tombstoned", "superseded", "disputed", "failed", "pending"])
@@ -244,6 +245,7 @@ def test_only_what_is_active_is_found(pipeline: Pipeline, sql: Sql, status: str)
     )
 
     assert pipeline.found("heron flew") == ["The heron stays."]
+    assert len(pipeline.query("heron flew").hits) == 1
 
 
 def test_filters_match_by_containment(pipeline: Pipeline) -> None:
