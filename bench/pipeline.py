@@ -27,7 +27,7 @@ import psycopg
 
 from bench.cpu_profile import CpuProfile, busy_seconds, own_seconds
 from infinicon.cli import transcript
-from infinicon.cli.instance import Client, Instance, Wire, running
+from infinicon.cli.instance import Client, Instance, Wire, let_signals_unwind, running
 from infinicon.embedded.postgres import DATABASE, Postgres
 from infinicon.embedded.secrets import load_or_create
 from infinicon.keyring import new_api_key
@@ -77,6 +77,7 @@ class Round:
 
 def main() -> None:
     options = _options()
+    let_signals_unwind()
     episodes = transcript.read(transcript.SAMPLE)[: QUICK_EPISODES if options.quick else None]
     rounds = []
     for number in range(1, (1 if options.quick else options.rounds) + 1):

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import signal
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 
 import httpx
 from rich.console import Console
 
 from infinicon.cli import demo_view as view
 from infinicon.cli import transcript
-from infinicon.cli.instance import ApiRefused, Client, Instance, InstanceFailed, Wire, running
+from infinicon.cli.instance import ApiRefused, Client, Instance, InstanceFailed, Wire, let_signals_unwind, running
 
 QUESTIONS = (
     "What problem did the crew report to Houston?",
@@ -49,7 +47,7 @@ def run_demo(sample: Path | None, data_dir: Path | None, *, keep: bool) -> int:
     """Ingest the whole transcript, watch it pass every stage, ask five questions. The exit code: 1 where anything is missing."""
     console = Console(highlight=False)
     outcome = Outcome()
-    _let_signals_unwind()
+    let_signals_unwind()
     try:
         episodes = transcript.read(sample or transcript.SAMPLE)
         with _directory(data_dir, keep=keep, console=console) as directory:
@@ -137,13 +135,3 @@ def _stopping(console: Console) -> Iterator[None]:
         yield
     finally:
         console.print("\nStopping …")
-
-
-def _let_signals_unwind() -> None:
-    """SIGTERM and SIGHUP end the demo as Ctrl-C does, so that what it started is stopped."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, interrupt)
-    signal.signal(signal.SIGHUP, interrupt)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 from typing import Any, TypeAlias
 
 import httpx
@@ -218,3 +218,13 @@ def running(data_dir: Path, port: int = 0, variables: Mapping[str, str] = Mappin
         yield instance
     finally:
         stop(child)
+
+
+def let_signals_unwind() -> None:
+    """SIGTERM and SIGHUP end this process as Ctrl-C does, so that a `running` block stops what it started."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGHUP, interrupt)
