@@ -50,7 +50,7 @@ def test_vectors_of_any_width_are_found_by_nearness(
 
     with app.transaction(scope.tenant) as tx:
         found = search.nearest(scope, tx, model, vectors[7], 5)
-        same = search.similarities(scope, tx, vectors[7], rows)
+        same = search.similarities(scope, tx, model, vectors[7], rows)
     exact = vectors.astype(float) @ vectors[7].astype(float)
     assert sorted(found.values(), reverse=True) == pytest.approx(sorted(exact, reverse=True)[:5], abs=0.01)
     assert found == pytest.approx({row: same[row] for row in found})
@@ -71,7 +71,7 @@ def test_rows_without_a_vector_have_no_similarity(app: Database, scope: ScopeKey
     vector = np.ones(3, np.float16)
     with app.transaction(scope.tenant) as tx:
         assert search.nearest(scope, tx, model, vector, 5) == {}
-        assert search.similarities(scope, tx, vector, [row]) == {}
+        assert search.similarities(scope, tx, model, vector, [row]) == {}
 
 
 def test_the_first_model_is_the_one(app: Database, scope: ScopeKey) -> None:

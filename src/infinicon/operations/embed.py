@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinicon.domain import BatchRef, Stage
-from infinicon.errors import InfiniconError, MissingDependency, PluginFailed
+from infinicon.errors import InfiniconError, MissingDependency, PluginFailed, Unavailable
 from infinicon.guard import guarded
 from infinicon.operations.leases import Leases
 from infinicon.ports import Embedder
@@ -78,6 +78,10 @@ def _known(
     return known
 
 
+PROBE = "The sun rises in the east."
+"""A text that every embedder takes: one that refuses it is broken, whatever it was asked."""
+
+
 def encode(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None]:
     """Vectors in order, None for a text that the model cannot take: a call that fails for its data is halved until that text is alone.
 
@@ -85,25 +89,51 @@ def encode(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None]:
 
     Raises:
         InfiniconError: retryable faults and a missing model go through at once; they are an outage, not the data.
+        Unavailable: the embedder refuses any text at all.
     """
     if not texts:
         return []
     try:
-        vectors = guarded(Stage.EMBED, embedder.model.name, embedder.embed, texts)
-        if np.shape(vectors) != (len(texts), embedder.model.dimension):
-            raise PluginFailed("the embedder answered with another shape than it promises", details={"stage": "embed"})
-        norms = np.linalg.norm(vectors.astype(np.float32), axis=1)
-        return [
-            vector if usable else None
-            for vector, usable in zip(vectors, np.isfinite(norms) & (norms > SMALLEST_NORM), strict=True)
-        ]
+        return _vectors(embedder, texts)
     except InfiniconError as fault:
-        if fault.retryable or isinstance(fault, MissingDependency):
-            raise
+        _raise_outage(fault)
+    try:
+        _vectors(embedder, [PROBE])
+    except InfiniconError as fault:
+        _raise_outage(fault)
+        raise Unavailable("the embedder refuses every text", details={"stage": Stage.EMBED.value}) from None
+    return _halved(embedder, texts)
+
+
+def _halved(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None]:
+    """For texts of which at least one is refused by an embedder that works."""
     if len(texts) == 1:
         return [None]
+    found: list[Vector | None] = []
     middle = len(texts) // 2
-    return encode(embedder, texts[:middle]) + encode(embedder, texts[middle:])
+    for half in (texts[:middle], texts[middle:]):
+        try:
+            found += _vectors(embedder, half)
+        except InfiniconError as fault:
+            _raise_outage(fault)
+            found += _halved(embedder, half)
+    return found
+
+
+def _raise_outage(fault: InfiniconError) -> None:
+    if fault.retryable or isinstance(fault, MissingDependency):
+        raise fault
+
+
+def _vectors(embedder: Embedder, texts: Sequence[str]) -> list[Vector | None]:
+    vectors = guarded(Stage.EMBED, embedder.model.name, embedder.embed, texts)
+    if np.shape(vectors) != (len(texts), embedder.model.dimension):
+        raise PluginFailed(
+            "the embedder answered with another shape than it promises", details={"stage": Stage.EMBED.value}
+        )
+    norms = np.linalg.norm(vectors.astype(np.float32), axis=1)
+    usable = np.isfinite(norms) & (norms > SMALLEST_NORM)
+    return [vector if kept else None for vector, kept in zip(vectors, usable, strict=True)]
 
 
 @retry_conflicts

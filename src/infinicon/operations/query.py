@@ -103,7 +103,7 @@ def _evidence(
     near: dict[int, float] = {}
     if model is not None:
         near = search.nearest(scope, tx, model, vector, limit)
-        near |= search.similarities(scope, tx, vector, [row for row in matches if row not in near])
+        near |= search.similarities(scope, tx, model, vector, [row for row in matches if row not in near])
     low, high = min(near.values(), default=0.0), max(near.values(), default=0.0)
     top = max((match.score for match in matches.values()), default=0.0)
     evidence = {}

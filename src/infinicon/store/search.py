@@ -91,7 +91,7 @@ MATCHING = text("""
 SIMILARITIES = text("""
     SELECT row_id, -(vector <#> CAST(:vector AS halfvec)) AS similarity
     FROM space_rows
-    WHERE tenant = :tenant AND row_id = ANY(CAST(:rows AS bigint[]))
+    WHERE tenant = :tenant AND row_id = ANY(CAST(:rows AS bigint[])) AND model = :model
       AND vector IS NOT NULL
 """)
 
@@ -145,12 +145,14 @@ def matching(scope: ScopeKey, tx: Transaction, lexemes: Collection[int], limit: 
 
 
 def similarities(
-    scope: ScopeKey, tx: Transaction, vector: NDArray[np.float16], rows: Collection[int]
+    scope: ScopeKey, tx: Transaction, model: int, vector: NDArray[np.float16], rows: Collection[int]
 ) -> dict[int, float]:
-    """Cosine similarity of those of the rows that have a vector; a search of this scope and model found them."""
+    """Cosine similarity of those of the rows that have a vector of this model; a search of this scope found them."""
     if not rows:
         return {}
-    found = tx.execute(SIMILARITIES, {"tenant": scope.tenant, "vector": HalfVector(vector), "rows": list(rows)})
+    found = tx.execute(
+        SIMILARITIES, {"tenant": scope.tenant, "model": model, "vector": HalfVector(vector), "rows": list(rows)}
+    )
     return {row.row_id: float(row.similarity) for row in found}
 
 

@@ -219,13 +219,18 @@ SHAPES: list[Callable[[Vectors], Vectors]] = [
 def test_another_shape_is_the_plugins_fault_and_nothing_is_mixed_up(
     pipeline: Pipeline, sql: Sql, shape: Callable[[Vectors], Vectors]
 ) -> None:
+    """An embedder that lies about every text is broken: its batches wait for one that does not."""
     pipeline.embedder = Short(shape)
     reply = pipeline.put("One fact of two.", "Another fact of two.")
-    pipeline.drain()
+    (batch,) = pipeline.claim()
+    with pytest.raises(Unavailable):
+        pipeline.run(batch)
 
-    assert pipeline.job(reply.job_id).status is JobStatus.COMPLETED
-    assert not any(vectors_of(sql, pipeline).values())
+    assert vectors_of(sql, pipeline) == {}
+    assert pipeline.job(reply.job_id).status is JobStatus.RUNNING
     pipeline.embedder = WordEmbedder()
+    for lost in pipeline.reconcile():
+        pipeline.run(lost)
     assert len(pipeline.found("fact")) == 2
 
 
@@ -275,3 +280,23 @@ def test_a_second_try_replaces_what_the_first_has_staged(pipeline: Pipeline, sql
     pipeline.index(pipeline.embed(ref))
 
     assert vectors_of(sql, pipeline) == {"Embedded twice.": True}
+
+
+class Broken(WordEmbedder):
+    """Refuses every text, as a model does whose device is gone."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        raise RuntimeError(f"no device for {len(texts)} texts")
+
+
+def test_an_embedder_that_refuses_every_text_is_an_outage(pipeline: Pipeline) -> None:
+    """Otherwise a dead device would index everything without vectors, and its jobs would say that they are completed."""
+    pipeline.put("The orchard gate is blue.", "Rosa moved to Turin.")
+    pipeline.embedder = Broken()
+    (batch,) = pipeline.claim()
+    with pytest.raises(Unavailable):
+        pipeline.run(batch)
+    pipeline.embedder = WordEmbedder()
+    for lost in pipeline.reconcile():
+        pipeline.run(lost)
+    assert len(pipeline.query("orchard").hits) == 2
