@@ -19,9 +19,13 @@ MODEL_ENVIRONMENT: Mapping[str, str] = {
     "TOKENIZERS_PARALLELISM": "false",
 }
 
+# Together with the four seconds that Postgres may take, none of these makes a stop longer than ten.
 _TERM: StopSteps = ((signal.SIGTERM, 5.0),)
-# For a Celery worker SIGTERM is a warm shutdown: it finishes the stage it is in.
-_WARM: StopSteps = ((signal.SIGTERM, 8.0),)
+# The encoder owes nobody anything: whoever waits for it is stopping, too.
+_BRIEF: StopSteps = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 1.0))
+# For a Celery worker SIGTERM is a warm shutdown: it finishes the stage it is in. A stage that runs on is cut off, and no news: the next
+# start gives its batch out again.
+_WARM: StopSteps = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Process:
 
 
 PROCESSES: tuple[Process, ...] = (
-    Process("encoder", ("encoder",), ("encoder_url", "master_key"), MODEL_ENVIRONMENT, _TERM),
+    Process("encoder", ("encoder",), ("encoder_url", "master_key"), MODEL_ENVIRONMENT, _BRIEF),
     Process(
         "api",
         ("api",),

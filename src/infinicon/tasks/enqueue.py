@@ -102,7 +102,8 @@ class Dispatcher:
                     self._thread = self._new_thread()
                     self._thread.start()
 
-    def stop(self, timeout: float = 5.0) -> None:
+    def stop(self, timeout: float = 1.0) -> None:
+        """What a round that runs on has claimed and not published, the reconciler finds."""
         self._stopped = True
         self._wanted.set()
         self._thread.join(timeout)

@@ -7,9 +7,13 @@ Every worker uses threads: a process that hangs in a model still answers pings, 
 from __future__ import annotations
 
 import logging
+import os
+import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from celery.platforms import SecurityWarning
 from celery.signals import setup_logging, worker_shutting_down
 
 from infinicon.domain import Lane, Stage
@@ -62,7 +66,7 @@ def embedder(lane: Lane) -> Embedder:
 
 
 def run_worker(kind: str) -> None:
-    """Run a worker until SIGTERM (which lets running stages finish) or SIGINT.
+    """Run a worker until SIGTERM (which lets running stages finish) or SIGINT, and end the process.
 
     Raises:
         InvalidRequest: no such kind.
@@ -77,6 +81,8 @@ def run_worker(kind: str) -> None:
     setup_logging.connect(_logging, weak=False)
     wanted.warm_up(runtime())
     worker_shutting_down.connect(_close, weak=False)
+    # Celery warns root of messages that run code when they are read (pickle); here nothing but JSON is accepted.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
     app.worker_main(
         [
             "--quiet",
@@ -91,6 +97,15 @@ def run_worker(kind: str) -> None:
             f"--loglevel={chosen.log_level}",
         ]
     )
+    _leave()
+
+
+def _leave() -> None:
+    """End now. Taking an interpreter with torch apart takes seconds, in which nothing is left to do: the stages are over."""
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def run_beat() -> None:

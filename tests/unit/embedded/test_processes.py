@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from infinicon.cli.commands import WorkerKind
+from infinicon.embedded.postgres import STOP
 from infinicon.embedded.processes import PROCESSES, WORKER_KINDS, Process, child_spec
 from infinicon.settings import Settings
 
@@ -77,3 +78,10 @@ def test_models_run_with_passive_threads() -> None:
     models = {process.name for process in PROCESSES if process.environment.get("OMP_WAIT_POLICY") == "PASSIVE"}
 
     assert models == {"encoder", "worker-cpu", "worker-interactive", "worker-embed"}
+
+
+def test_a_stop_takes_at_most_twelve_seconds() -> None:
+    """Our processes stop together, then the servers do."""
+    ours = max(sum(pause for _, pause in process.stop) for process in PROCESSES)
+
+    assert ours + sum(pause for _, pause in STOP) + 1.0 <= 12.0
