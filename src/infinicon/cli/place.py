@@ -17,6 +17,7 @@ from infinicon.errors import Unavailable
 
 DEV_FILE = "dev.json"
 LOCK_FILE = "up.lock"
+FLOWER_PORT_FILE = "flower.port"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound to
 
 
@@ -65,6 +66,18 @@ def free_port(host: str, port: int) -> int:
                 f"port {port} on {host} is in use by another program; choose another with --port"
             ) from None
         raise Unavailable(f"port {port} on {host} cannot be used: {fault.strerror}") from None
+
+
+def flower_port(directory: Path, host: str) -> int:
+    """The port of the last start if it is still free, so that an open page finds Flower again; else a free one, kept for the next."""
+    file = directory / FLOWER_PORT_FILE
+    try:
+        port = free_port(host, int(file.read_text(encoding="ascii")))
+    # A file that is not there or damaged, a number that is no port, a port that is taken: all mean another one.
+    except (OSError, ValueError, OverflowError, Unavailable):
+        port = free_port(host, 0)
+    write_private(file, f"{port}\n")
+    return port
 
 
 def url_of(host: str, port: int) -> str:

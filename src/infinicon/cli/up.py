@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import psycopg
 import sqlalchemy.exc
 
-from infinicon.cli.place import Dev, free_port, held, url_of, withdraw
+from infinicon.cli.place import Dev, flower_port, free_port, held, url_of, withdraw
 from infinicon.embedded import bootstrap, leftovers
 from infinicon.embedded.account import service_account
 from infinicon.embedded.files import private_directory
@@ -128,14 +128,14 @@ class _Up:
 
         with self.supervisor.interruptible():
             self._prepare(postgres, secrets)
-        flower_port = free_port(LOOPBACK, 0)
+        port = flower_port(self.directory, LOOPBACK)
         addresses = _Addresses(
             api=url_of(self.host, self.port),
-            flower=url_of(LOOPBACK, flower_port),
+            flower=url_of(LOOPBACK, port),
             broker=valkey.url,
             encoder=f"unix://{sockets / 'encoder.sock'}",
         )
-        self._start_processes(postgres, secrets, addresses, flower_port)
+        self._start_processes(postgres, secrets, addresses, port)
         self._publish(secrets, addresses)
 
     def _prepare(self, postgres: Postgres, secrets: Secrets) -> None:

@@ -39,9 +39,10 @@ class Defaults:
     task_store_errors_even_if_ignored = False
     result_expires = None
 
-    # What Flower shows. Messages carry ids only, so events do too.
+    # What Flower shows. Messages carry ids only, so events do too. That a message was sent is no event: the switch is one for all tasks,
+    # and the routine ones would drown the stages.
     worker_send_task_events = True
-    task_send_sent_event = True
+    task_send_sent_event = False
     event_queue_expires = 60.0
     event_queue_ttl = 10.0
 

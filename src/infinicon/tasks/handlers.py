@@ -73,16 +73,17 @@ def index_batch(tenant: int, batch: str, lane: str, attempt: int) -> dict[str, i
     return counts
 
 
-@app.task(name=names.DISPATCH, ignore_result=True)
+# Routine tasks come every second or two and send no events, so that Flower shows the stages.
+@app.task(name=names.DISPATCH, ignore_result=True, send_events=False)
 def dispatch_waiting() -> None:
     _run(lambda: enqueue.dispatch_all(runtime()))
 
 
-@app.task(name=names.RECONCILE, ignore_result=True)
+@app.task(name=names.RECONCILE, ignore_result=True, send_events=False)
 def reconcile_lost() -> None:
     _run(lambda: enqueue.reconcile(runtime()))
 
 
-@app.task(name=names.FORGET, ignore_result=True)
+@app.task(name=names.FORGET, ignore_result=True, send_events=False)
 def forget_done() -> None:
     _run(lambda: forget(runtime().sweeper, RETENTION))

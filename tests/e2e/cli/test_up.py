@@ -104,9 +104,23 @@ def test_one_line_then_a_clean_stop_and_the_same_key_again(tmp_path: Path) -> No
 
     assert (code, output) == (0, f"infinicon is ready: {instance.url}\n")
     assert "Traceback" not in errors.read_text()
+    assert "does not stop by itself" not in errors.read_text()
     assert nothing_left(data_dir)
-    assert sorted(path.name for path in data_dir.iterdir()) == ["logs", "postgres", "secrets.json", "up.lock"]
+    assert sorted(path.name for path in data_dir.iterdir()) == [
+        "flower.port",
+        "logs",
+        "postgres",
+        "secrets.json",
+        "up.lock",
+    ]
     assert instance.api_key in (data_dir / "secrets.json").read_text()
+
+
+def test_workers_do_not_warn_of_root(live: Instance) -> None:
+    logs = [path.read_text(errors="replace") for path in (live.data_dir / "logs").glob("worker-*.log")]
+
+    assert len(logs) == 3
+    assert not [log for log in logs if "superuser" in log]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from infinicon.cli.place import Dev, free_port, held, url_of, withdraw
+from infinicon.cli.place import Dev, flower_port, free_port, held, url_of, withdraw
 from infinicon.errors import Unavailable
 
 
@@ -45,6 +45,36 @@ def test_a_busy_port_is_refused() -> None:
 
 def test_port_zero_is_a_free_one() -> None:
     assert free_port("127.0.0.1", 0) > 0
+
+
+def test_flower_keeps_its_port(tmp_path: Path) -> None:
+    port = flower_port(tmp_path, "127.0.0.1")
+
+    assert flower_port(tmp_path, "127.0.0.1") == port
+    assert stat.S_IMODE((tmp_path / "flower.port").stat().st_mode) == 0o600
+
+
+def test_flower_takes_another_port_where_its_own_is_taken(tmp_path: Path) -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        taken = busy.getsockname()[1]
+        (tmp_path / "flower.port").write_text(str(taken))
+
+        port = flower_port(tmp_path, "127.0.0.1")
+
+    assert port != taken
+    assert (tmp_path / "flower.port").read_text() == f"{port}\n"
+
+
+@pytest.mark.parametrize("content", ["", "port", "99999", "-1", "9" * 30, "é"])
+def test_a_damaged_port_file_is_replaced(tmp_path: Path, content: str) -> None:
+    (tmp_path / "flower.port").write_text(content)
+
+    port = flower_port(tmp_path, "127.0.0.1")
+
+    assert 0 < port <= 65535
+    assert (tmp_path / "flower.port").read_text() == f"{port}\n"
 
 
 @pytest.mark.parametrize("host", ["203.0.113.7", "2001:db8::7"])
