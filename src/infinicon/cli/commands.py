@@ -27,6 +27,23 @@ class WorkerKind(StrEnum):
     embed = "embed"
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import infinicon
+
+        print(infinicon.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """What stands before a command."""
+
+
 @app.command()
 def up(
     data_dir: Annotated[Path, typer.Option(help="Where everything is kept: data, secrets, logs.")] = Path(".infinicon"),

@@ -82,7 +82,7 @@ def _ingest(client: Client, episodes: list[Wire], console: Console, outcome: Out
     with outcome.phase("ingest to findable"), view.live_progress(console, len(episodes)) as live:
         sent = transcript.Sent()
         jobs: list[Wire] = []
-        for progress, latest in transcript.send_and_follow(client, episodes, sent, live.accepted):
+        for progress, latest in transcript.send_and_follow(client, episodes, sent):
             live.show(progress)
             jobs = latest
     view.jobs(console, sent.results, jobs)

@@ -23,9 +23,7 @@ STAGES = ("accepted", "extracted", "embedded", "findable")
 
 
 class LiveProgress(Protocol):
-    """Hears how many episodes each answered request held, and where all episodes are."""
-
-    def accepted(self, count: int) -> None: ...
+    """Hears again and again where the episodes are."""
 
     def show(self, progress: Progress) -> None: ...
 
@@ -49,7 +47,12 @@ def _reached(progress: Progress) -> dict[str, int]:
     """How many episodes have left each stage behind; a failed one has left them all."""
     findable = progress.done + progress.failed
     embedded = findable + progress.index
-    return {"extracted": embedded + progress.embed, "embedded": embedded, "findable": findable}
+    return {
+        "accepted": progress.total,
+        "extracted": embedded + progress.embed,
+        "embedded": embedded,
+        "findable": findable,
+    }
 
 
 class _Bars:
@@ -57,39 +60,29 @@ class _Bars:
         self._bars = bars
         self._rows = {stage: bars.add_task(stage, total=total, note="") for stage in STAGES}
 
-    def accepted(self, count: int) -> None:
-        self._bars.advance(self._rows["accepted"], count)
-
     def show(self, progress: Progress) -> None:
         at = {"extracted": progress.extract, "embedded": progress.embed, "findable": progress.index}
         for stage, count in _reached(progress).items():
-            self._bars.update(self._rows[stage], completed=count, note=f"{at[stage]} at work" if at[stage] else "")
+            note = f"{at[stage]} at work" if at.get(stage) else ""
+            self._bars.update(self._rows[stage], completed=count, note=note)
 
 
 class _Lines:
     def __init__(self, console: Console, total: int) -> None:
         self._console = console
         self._total = total
-        self._accepted = 0
         self._began = time.monotonic()
         self._next = 0.0
 
-    def accepted(self, count: int) -> None:
-        self._accepted += count
-        if self._accepted == self._total:
-            self._say(f"accepted {self._accepted} of {self._total}")
-
     def show(self, progress: Progress) -> None:
         finished = progress.done + progress.failed == self._total
-        if time.monotonic() < self._next and not finished:
+        if not progress.total or (time.monotonic() < self._next and not finished):
             return
         self._next = time.monotonic() + PLAIN_SECONDS
-        self._say(
-            f"waiting {progress.waiting}, extract {progress.extract}, embed {progress.embed}, index {progress.index}, "
-            f"done {progress.done}, failed {progress.failed} of {self._total}"
+        line = (
+            f"accepted {progress.total} of {self._total}: waiting {progress.waiting}, extract {progress.extract}, "
+            f"embed {progress.embed}, index {progress.index}, done {progress.done}, failed {progress.failed}"
         )
-
-    def _say(self, line: str) -> None:
         self._console.print(f"{time.monotonic() - self._began:6.1f} s  {line}", soft_wrap=True)
 
 

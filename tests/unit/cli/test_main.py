@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -28,6 +29,12 @@ def test_every_process_of_the_list_is_a_command() -> None:
 
     for command in ("up", "demo", "api", "encoder", "worker", "beat", "flower", "migrate"):
         assert f" {command} " in shown
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    done = infinicon("--version")
+
+    assert (done.returncode, done.stdout) == (0, version("infinicon") + "\n")
 
 
 def test_help_loads_nothing_heavy() -> None:
