@@ -28,7 +28,14 @@ from infinicon.domain import (
     ScopeKey,
     Status,
 )
-from infinicon.errors import DedupeConflict, IdempotencyConflict, InfiniconError, InvalidContent, UnsupportedMediaType
+from infinicon.errors import (
+    DedupeConflict,
+    Detail,
+    IdempotencyConflict,
+    InfiniconError,
+    InvalidContent,
+    UnsupportedMediaType,
+)
 from infinicon.ids import new_id
 from infinicon.keyring import Keyring
 from infinicon.operations import scopes
@@ -38,7 +45,15 @@ from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.episodes import NewEpisode, StoredEpisode
 
 INTERACTIVE_EPISODES = 16
-"""A request without `lane` that holds no more episodes than this goes through the interactive lane."""
+INTERACTIVE_TOKENS = 8_000
+"""A request without `lane` goes through the interactive lane when it holds no more than this: a book must not delay a conversation."""
+
+MEDIA_TYPES = {
+    "text/*": "text/plain",
+    "application/json": "application/json",
+    "application/*+json": "application/geo+json",
+}
+"""Families of media types that can be read, each with one member to ask the extractor about: it decides."""
 
 Prepared = NewEpisode | Fault
 
@@ -72,7 +87,7 @@ def ingest(
             if earlier is not None:
                 return _replay(scope, request, earlier)
         prepared = [_prepare(keyring, extractor, scope, caller, episode) for episode in request.episodes]
-        job, lane = new_id(), request.lane or _lane(len(prepared))
+        job, lane = new_id(), request.lane or _lane(prepared)
         written = _write(scope, tx, prepared)
         revivable = _revivable(written, prepared)
         created = [e for e in prepared if isinstance(e, NewEpisode) and e.id in written.new]
@@ -86,8 +101,10 @@ def ingest(
     return reply
 
 
-def _lane(number: int) -> Lane:
-    return Lane.INTERACTIVE if number <= INTERACTIVE_EPISODES else Lane.BULK
+def _lane(prepared: Sequence[Prepared]) -> Lane:
+    tokens = sum(episode.tokens for episode in prepared if isinstance(episode, NewEpisode))
+    small = len(prepared) <= INTERACTIVE_EPISODES and tokens <= INTERACTIVE_TOKENS
+    return Lane.INTERACTIVE if small else Lane.BULK
 
 
 def _prepare(
@@ -99,7 +116,9 @@ def _prepare(
     media_type = episode.content_type.partition(";")[0].strip().lower()
     textual = media_type.startswith("text/")
     if not extractor.supports(media_type):
-        return _fault(UnsupportedMediaType("nothing here reads this contentType", details={"field": "contentType"}))
+        known: list[Detail] = [family for family, member in MEDIA_TYPES.items() if extractor.supports(member)]
+        details: dict[str, Detail] = {"field": "contentType", "supported": known}
+        return _fault(UnsupportedMediaType("nothing here reads this contentType", details=details))
     if textual and not isinstance(episode.content, str):
         return _fault(InvalidContent("content must be a string for text/*", details={"field": "content"}))
     content = episode.content if isinstance(episode.content, str) and textual else dump(episode.content)

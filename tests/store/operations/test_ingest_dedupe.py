@@ -243,8 +243,9 @@ def test_a_fault_of_one_leaves_its_neighbours_alone(pipeline: Pipeline, sql: Sql
     )
 
     assert statuses(reply) == [CREATED, REJECTED, REJECTED, REJECTED, CREATED]
-    faults = [result.error.code for result in reply.results if result.error is not None]
-    assert faults == ["invalid_content", "unsupported_media_type", "invalid_content"]
+    faults = [result.error for result in reply.results if result.error is not None]
+    assert [fault.code for fault in faults] == ["invalid_content", "unsupported_media_type", "invalid_content"]
+    assert faults[1].details["supported"] == ["text/*", "application/json", "application/*+json"]
     assert [result.ref.id for result in reply.results[1:4]] == [NIL_ID] * 3
     assert episodes(sql, pipeline) == 2
     assert pipeline.job(reply.job_id).progress.total == 2

@@ -16,6 +16,7 @@ from infinicon.api.wire import ingest as ingest_wire
 from infinicon.api.wire import jobs as jobs_wire
 from infinicon.api.wire import query as query_wire
 from infinicon.errors import IndexTimeout
+from infinicon.operations.ingest import INTERACTIVE_EPISODES
 from infinicon.settings import Settings
 from tests.unit.api.samples import HYDRATE_REPLY, INGEST_REPLY, JOB, QUERY_REPLY
 
@@ -54,6 +55,27 @@ def test_the_limits_are_stated(document: dict[str, Any]) -> None:
     assert schemas["QueryRequest"]["properties"]["limit"]["maximum"] == limits.QUERY_LIMIT
     assert schemas["Scope"]["properties"]["tenantId"]["maxLength"] == limits.IDENTIFIER_CHARACTERS
     assert str(limits.JSON_DEPTH) in openapi.DESCRIPTION
+
+
+@pytest.mark.parametrize(
+    ("schema", "member", "said"),
+    [
+        (
+            "IngestEpisode",
+            "contentType",
+            ["`text/*`", "`application/json`", "`application/*+json`", "details.supported"],
+        ),
+        ("IngestEpisode", "metadata", ["`speaker`", "`role`", "indexed"]),
+        ("IngestEpisode", "createdBy", ["not searched"]),
+        ("IngestRequest", "lane", [str(INTERACTIVE_EPISODES), "bulk"]),
+        ("IngestRequest", "label", ["jobs"]),
+        ("Memory", "provenance", ["always"]),
+    ],
+)
+def test_members_say_what_they_mean(document: dict[str, Any], schema: str, member: str, said: list[str]) -> None:
+    description = document["components"]["schemas"][schema]["properties"][member]["description"]
+
+    assert [part for part in said if part not in description] == []
 
 
 def test_the_examples_are_what_the_parsers_take(document: dict[str, Any]) -> None:

@@ -79,7 +79,7 @@ class Memory(Body):
     occurred_at: Time | SkipJsonSchema[None] = None
     expires_at: Time | SkipJsonSchema[None] = None
     provenance: Provenance | SkipJsonSchema[None] = None
-    """Of derived objects; there where includeProvenance asks for it."""
+    """Of derived objects: an atom always carries it, any other where includeProvenance asks for it and it has one."""
 
 
 class HydrateReply(Body):

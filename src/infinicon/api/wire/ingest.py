@@ -55,15 +55,17 @@ class IngestEpisode(Body):
     """One episode. A fault in it rejects this episode alone."""
 
     content_type: Annotated[str, Field(max_length=limits.CONTENT_TYPE_CHARACTERS), AfterValidator(check_content_type)]
+    """`text/*`, `application/json` or `application/*+json`; the extractor of the installation decides. Any other is
+    `unsupported_media_type`, with the families that are read in `details.supported`."""
     content: Annotated[
         Any, WithJsonSchema({"description": "A string for text/*, any JSON value otherwise; at most 1 MiB in UTF-8."})
     ]
     created_by: ActorRef | None = None
-    """Who made it; the holder of the key where it is absent."""
+    """Who made it; the holder of the key where it is absent. It is kept, and not searched: who spoke belongs in metadata."""
     dedupe_key: Annotated[str, Field(min_length=1, max_length=limits.DEDUPE_KEY_CHARACTERS)] | None = None
     """Compared byte for byte within the whole scope."""
     metadata: Annotated[dict[str, Any], AfterValidator(check_metadata)] | None = None
-    """At most 16 KiB as compact JSON."""
+    """At most 16 KiB as compact JSON. `speaker`, or else `role`, is read as the speaker and indexed with the text."""
     tags: Annotated[list[Tag], Field(max_length=limits.TAGS)] | None = None
     occurred_at: Time | None = None
     expires_at: Time | None = None
@@ -75,8 +77,9 @@ class IngestRequest(Body):
     consistency: Literal["accepted", "indexed"] = "accepted"
     """`indexed` answers when every created or deduplicated episode is visible to query, or with index_timeout."""
     label: Annotated[Name, Field(max_length=limits.LABEL_CHARACTERS)] | None = None
-    """Groups the jobs of one back-fill."""
+    """Groups the jobs of one back-fill: each of its jobs carries it. It is not searched."""
     lane: Literal["interactive", "bulk"] | None = None
+    """`interactive` goes ahead of `bulk`. Absent: interactive for up to 16 episodes of together up to about 32 KB, else bulk."""
 
 
 class IngestResult(Body):
