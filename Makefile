@@ -8,6 +8,14 @@ STAMP := $(VENV)/.setup-is-done
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt
 TORCH := $(shell grep '^torch==' constraints.txt)
 
+# One cause at a time: without ensurepip no venv is made, in a folder of somebody else's neither.
+define WHY_NO_VENV
+if ! $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; then echo '$(PYTHON) has no venv module: install it (Debian: apt-get install python3-venv)'; \
+elif [ -e $(VENV) ] && [ ! -w $(VENV) ]; then echo '$(VENV) cannot be written: it belongs to another user; remove it, or run make as its owner'; \
+elif [ ! -e $(VENV) ] && [ ! -w . ]; then echo 'this folder cannot be written: run make in a copy of your own'; \
+else echo '$(VENV) could not be made; the lines above say why'; fi
+endef
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint unit bench chaos clean
 
@@ -19,7 +27,7 @@ setup: $(STAMP) ## build .venv with everything, at the versions of constraints.t
 # torch comes first and on its own, so that no resolver picks another build of it along the way.
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Infinicon needs Python 3.11 or newer; say which: make PYTHON=python3.11 setup")'
-	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || { echo 'python3 has no venv module: install it (Debian: apt-get install python3-venv)'; exit 1; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || { $(WHY_NO_VENV); exit 1; }
 	@echo 'Installing into $(VENV): a minute or two, most of it torch …'
 	@$(PIP_INSTALL) $(TORCH)
 	@$(PIP_INSTALL) --editable '.[all,dev]'
