@@ -28,7 +28,7 @@ def contents(content: Json, content_type: str = "text/plain") -> list[str]:
         "text/plain",
         "TEXT/Plain; charset=utf-8",
         "text/markdown",
-        "text/html",
+        "text/csv",
         "application/json",
         "application/ld+json",
     ],
@@ -38,7 +38,20 @@ def test_what_is_read(content_type: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content_type", ["", "text", "text/", "image/png", "application/pdf", "application/jsonp", "video/x+json"]
+    "content_type",
+    [
+        "",
+        "text",
+        "text/",
+        "image/png",
+        "application/pdf",
+        "application/jsonp",
+        "text/html",
+        "TEXT/HTML; charset=utf-8",
+        "image/svg+xml",
+        "text/xml",
+        "video/x+json",
+    ],
 )
 def test_what_is_not_read(content_type: str) -> None:
     assert not supports(content_type)
@@ -101,8 +114,8 @@ def test_markdown_is_searched_without_its_markup() -> None:
         "# The plan\n\n- **Ship** it on [Friday](http://x.example).\n\n```py\na_b = 1\n```", "text/markdown"
     )
 
-    assert extraction.searchable == "The plan\n\nShip it on Friday.\n\na_b = 1"
-    assert [atom.content for atom in extraction.atoms] == ["The plan", "**Ship** it on [Friday](http://x.example)."]
+    assert extraction.searchable == "The plan\n\nShip it on Friday (http://x.example).\n\npy\na_b = 1"
+    assert [atom.content for atom in extraction.atoms] == ["**Ship** it on [Friday](http://x.example)."]
 
 
 @pytest.mark.parametrize("content", [None, 1, ["CANARY-77"], {"canary": "CANARY-77"}])

@@ -1,20 +1,22 @@
 """The built-in extractor: sentences as atoms, word for word, without a model. Deterministic: equal input, equal atoms.
 
-- Text: paragraphs, lines and sentences (lines.py, sentences.py). Markdown: the same, without markup (markdown.py). JSON: chat turns
-  and other strings (turns.py). What says nothing on its own is dropped (filler.py).
+- Text: paragraphs, lines and sentences (lines.py, sentences.py, languages.py). Markdown: the same, without markup (markdown.py). JSON:
+  chat turns and other strings (turns.py). CSV: rows (lines.py). What says nothing on its own is dropped (filler.py).
 - An atom is one sentence, at most 1,000 characters of it. Fragments of fewer than three words join a neighbour of their paragraph.
-- Of equal sentences in an episode only the first becomes an atom.
-- Code between fences yields no atom; the episode is found by it.
+- Of equal sentences of one speaker in an episode only the first becomes an atom.
+- Code between fences, addresses alone and JSON in a string yield no atom; the episode is found by them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 
 from infinicon.domain import Span
 from infinicon.errors import InvalidContent
-from infinicon.plugins.extractor.lines import plain_blocks
+from infinicon.plugins.extractor.languages import language_of
+from infinicon.plugins.extractor.lines import Block, plain_blocks, rows
 from infinicon.plugins.extractor.markdown import bare, markdown_blocks, plain
 from infinicon.plugins.extractor.sentences import claims
 from infinicon.plugins.extractor.turns import Passage, name_of, passages
@@ -22,6 +24,11 @@ from infinicon.ports import ExtractedAtom, Extraction, SourceEpisode
 from infinicon.settings import Settings
 
 _MARKDOWN = frozenset({"text/markdown", "text/x-markdown"})
+_ROWS = frozenset({"text/csv", "text/tab-separated-values"})
+_UNREAD = frozenset({"text/html", "text/xml", "text/rtf", "text/richtext", "text/css", "text/javascript"})
+_READERS = {"plain": plain_blocks, "markdown": markdown_blocks, "rows": rows}
+_ADDRESSES = re.compile(r"(?:[<(\[]?(?:(?:https?|ftp|file|data|mailto):|www\.)\S+\s*)+", re.IGNORECASE)
+_JSON_BEGINS = re.compile(r"\{\s*(?:\"|\}\s*$)|\[\s*(?:[\"{\[]|\]\s*$|-?\d[\d.]*\s*,|(?:true|false|null)\b)")
 
 
 def load(settings: Settings) -> BuiltinExtractor:  # noqa: ARG001 - the signature of an entry point; there is nothing to set
@@ -29,8 +36,11 @@ def load(settings: Settings) -> BuiltinExtractor:  # noqa: ARG001 - the signatur
 
 
 def supports(content_type: str) -> bool:
-    """Whether the extractor reads this media type: text/*, application/json and application/*+json; parameters are ignored."""
+    """Whether the extractor reads this media type: application/json, application/*+json, and text/* but for the
+    languages whose text lies between tags or commands (HTML and others); parameters are ignored."""
     media_type = _media_type(content_type)
+    if media_type in _UNREAD or media_type.endswith("+xml"):
+        return False
     return (len(media_type) > len("text/") and media_type.startswith("text/")) or _is_json(media_type)
 
 
@@ -66,8 +76,8 @@ class BuiltinExtractor:
             raise InvalidContent("content must be a string where contentType is text/*", details={"field": "content"})
         speaker = _speaker(episode)
         marked_up = media_type in _MARKDOWN
-        passage = Passage(episode.content, "", speaker, episode.occurred_at, marked_up=marked_up)
-        atoms, rest = _atoms([passage])
+        reader = "markdown" if marked_up else "rows" if media_type in _ROWS else "plain"
+        atoms, rest = _atoms([Passage(episode.content, "", speaker, episode.occurred_at)], reader)
         searchable = plain(episode.content) if marked_up else episode.content.strip()
         return Extraction(atoms, searchable, speaker, whole=len(atoms) == 1 and not rest)
 
@@ -97,24 +107,38 @@ def _aware(moment: datetime | None) -> datetime | None:
     return moment if moment is not None and moment.tzinfo is not None else None
 
 
-def _atoms(found: list[Passage]) -> tuple[list[ExtractedAtom], bool]:
+def _atoms(found: list[Passage], reader: str = "markdown") -> tuple[list[ExtractedAtom], bool]:
     """The atoms of some passages, and whether a passage holds something besides them that is no filler."""
-    atoms: dict[str, ExtractedAtom] = {}
+    atoms: dict[tuple[str | None, str], ExtractedAtom] = {}
     rest = False
     for passage in found:
-        blocks, has_code = (markdown_blocks if passage.marked_up else plain_blocks)(passage.text)
-        rest = rest or has_code
-        for start, end in _spans(passage, blocks):
+        if _is_json_text(passage.text):
+            rest = True
+            continue
+        blocks, left_out = _READERS[reader](passage.text)
+        rest = rest or left_out
+        for start, end in _spans(passage.text, blocks, marked_up=reader == "markdown"):
             content = passage.text[start:end]
-            if content not in atoms:
+            if _ADDRESSES.fullmatch(content):
+                rest = True
+            elif (passage.speaker, content) not in atoms:
                 span = Span(start, end, passage.path)
-                atoms[content] = ExtractedAtom(content, span, speaker=passage.speaker, occurred_at=_aware(passage.at))
+                atoms[passage.speaker, content] = ExtractedAtom(
+                    content, span, speaker=passage.speaker, occurred_at=_aware(passage.at)
+                )
     return list(atoms.values()), rest
 
 
-def _spans(passage: Passage, blocks: list[list[tuple[int, int]]]) -> Iterator[tuple[int, int]]:
+def _spans(text: str, blocks: list[Block], *, marked_up: bool) -> Iterator[tuple[int, int]]:
+    language = language_of(text)
     for block in blocks:
-        for start, end in claims(passage.text, block):
-            span = bare(passage.text, start, end) if passage.marked_up else (start, end)
+        for start, end in claims(text, block, language):
+            span = bare(text, start, end) if marked_up else (start, end)
             if span[0] < span[1]:
                 yield span
+
+
+def _is_json_text(text: str) -> bool:
+    """By its first and last characters: what looks like JSON is no prose, well-formed or not."""
+    part = text.strip()
+    return part[-1:] in {"}", "]"} and bool(_JSON_BEGINS.match(part))

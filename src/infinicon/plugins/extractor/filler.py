@@ -1,8 +1,9 @@
 """What says nothing on its own: acknowledgements, greetings, thanks, interjections, and the procedure words of radio.
 
 The rule is a closed list. A sentence is filler when it has no letter and no digit; when it consists of the words and phrases of FILLER
-only; or when it is a greeting or thanks with one name ("Hi Caroline!", "Thanks, Jim."). The words of ANSWERS are not filler beside
-others, which they may turn into their opposite ("No. I like it."); a claim that has nothing but them and filler says nothing.
+only; when it is a greeting or thanks with one name ("Hi Caroline!", "Thanks, Jim."); or when a mail program wrote it ("Sent from my
+iPhone"). The words of ANSWERS are not filler beside others, which they may turn into their opposite ("No. I like it."); a claim that
+has nothing but them and filler says nothing.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ FILLER = _phrases(
     how are you|how are you doing|how's it going|how have you been|what's up|what's new|nice to see you|good to see you
     great to see you|good to hear from you|great to hear from you|long time no see|laughter|music|laughs
     we copy|welcome|well|well done|wilco|wonderful|wow|whoa|woah|yay|you bet|you know|you're welcome|you are welcome
+    brb|afk|gtg|g2g|ttyl|np|yw|omg|lmao|rofl|tbh|idk|nvm|ikr|be right back|applause|inaudible|crosstalk|silence|pause
     ah oui|bien|bonjour|d'accord|merci|merci beaucoup|hallo|genau|danke|danke schön|vielen dank|hola|vale|gracias|obrigado|ciao
     好的|好|嗯|嗯嗯|哦|谢谢|謝謝|谢谢你|你好|您好|再见|再見|没问题|明白|明白了|知道了|收到|哈哈|はい|ええ|うん|そうですか|どうも|ありがとう
     ありがとうございます|こんにちは|おはよう|おはようございます|なるほど|了解|了解です|네|예|감사합니다|고마워|안녕하세요
@@ -46,7 +48,21 @@ ANSWERS = _phrases(
     that's good|that's great|that's negative|that's right|that's true|true|yeah|yep|yes|yes sir|yup|oui|non|ja|nein|sí|对|不|是的|不是
     """
 )
+_FUNCTION_WORDS = _phrases(
+    """
+    after|before|because|since|until|while|during|although|though|unless|if|whether|than|as|at|by|for|from|into|of|off|on|onto|to|upon
+    with|without|about|above|across|against|along|among|around|behind|below|between|beyond|the|an|this|that|these|those|there|here
+    he|she|they|we|you|i|him|them|is|are|was|were|be|been|am|do|does|did|has|have|had|would|should|could|not|also|just|too|very
+    """
+)
+"""One or two words, all of these, are the rest of a sentence that stands elsewhere."""
 _NOTHING = FILLER | ANSWERS
+_LEFT_OVER = _NOTHING | _FUNCTION_WORDS
+_SIGNATURE = re.compile(
+    r"(?:sent from (?:my|outlook|mail|yahoo)\b.{0,30}|sent with \S{1,30}|get outlook for .{1,20}|von meinem .{1,20} gesendet"
+    r"|envoyé de mon .{1,20}|enviado (?:desde|do) (?:mi|meu) .{1,20}|inviato da(?:l mio)? .{1,20})",
+    re.IGNORECASE,
+)
 
 _WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 _TO_A_NAME = re.compile(
@@ -63,19 +79,19 @@ def is_filler(sentence: str) -> bool:
 @lru_cache(4_096)
 def _known(sentence: str) -> bool:
     """The same few words make up most filler, and a hostile text holds a million of them."""
-    return _consists_of(sentence, FILLER) or bool(_TO_A_NAME.fullmatch(sentence.strip()))
+    return _consists_of(sentence, FILLER) or any(rule.fullmatch(sentence.strip()) for rule in (_TO_A_NAME, _SIGNATURE))
 
 
 def says_nothing(claim: str) -> bool:
-    """Whether there is nothing in it but filler and answers to a question that is not there."""
-    return _consists_of(claim, _NOTHING)
+    """Whether there is nothing in it but filler, answers to a question that is not there, or one or two function words."""
+    return _consists_of(claim, _NOTHING) or _consists_of(claim, _LEFT_OVER, most=2)
 
 
-def _consists_of(text: str, phrases: frozenset[str]) -> bool:
+def _consists_of(text: str, phrases: frozenset[str], most: int = _MOST_WORDS) -> bool:
     words: list[str] = []
     for match in _WORD.finditer(text):
         words.append(match.group().casefold().replace("’", "'"))
-        if len(words) > _MOST_WORDS:
+        if len(words) > most:
             return False
     at = 0
     while at < len(words):

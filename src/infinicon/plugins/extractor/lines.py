@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 Run: TypeAlias = tuple[int, int]
 """Half-open range of characters."""
 
+
+@dataclass(slots=True)
+class Block:
+    """Runs that belong together. A whole block is one claim, whatever sentences it holds: the row of a table."""
+
+    runs: list[Run]
+    whole: bool = False
+
+
 _WRAPPED_FROM = 55  # Characters: shorter lines end where their writer ended them.
 _ENDS = frozenset(".!?:;…。！？।؟|")
-_ITEM = re.compile(r"[ \t]{0,40}(?:[-*+•·–—>|]|\d{1,9}[.)]|[A-Za-z][.)])[ \t]")
+_ITEM = re.compile(r"[ \t]{0,40}(?:[-*+•·–—>|]|\d{1,3}[.)]|[A-Za-z][.)])[ \t]")
 FENCE = re.compile(r"[ \t]{0,40}(`{3,}|~{3,})")
 
 
@@ -32,7 +42,7 @@ class Blocks:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self.blocks: list[list[Run]] = []
+        self.blocks: list[Block] = []
         self._open = False
 
     def end(self) -> None:
@@ -41,13 +51,23 @@ class Blocks:
     def add(self, start: int, end: int, *, joins: bool) -> None:
         """One line. `joins` says whether it may continue the line before it."""
         if not self._open:
-            self.blocks.append([])
+            self.blocks.append(Block([]))
             self._open = True
-        block = self.blocks[-1]
+        block = self.blocks[-1].runs
         if joins and block and self._continues(block[-1], start):
             block[-1] = (block[-1][0], end)
         else:
             block.append((start, end))
+
+    def add_row(self, start: int, end: int) -> None:
+        """A line that is a claim of its own."""
+        self.blocks.append(Block([(start, end)], whole=True))
+        self._open = False
+
+    def drop_last(self) -> None:
+        """Leave out the last block, which turned out to be the head of a table or a title."""
+        self.blocks.pop()
+        self._open = False
 
     def _continues(self, before: Run, start: int) -> bool:
         if self._text[start].islower():
@@ -79,7 +99,7 @@ class Fences:
         return True
 
 
-def plain_blocks(text: str) -> tuple[list[list[Run]], bool]:
+def plain_blocks(text: str) -> tuple[list[Block], bool]:
     """The blocks of a plain text, and whether it holds code that is in none of them."""
     blocks, fences = Blocks(text), Fences()
     for start, end in lines(text):
@@ -88,3 +108,24 @@ def plain_blocks(text: str) -> tuple[list[list[Run]], bool]:
         else:
             blocks.add(start, end, joins=not _ITEM.match(text, start, end))
     return blocks.blocks, fences.seen
+
+
+def rows(text: str) -> tuple[list[Block], bool]:
+    """The rows of delimited values, each whole. A quoted value may hold line ends; a quotation mark without a partner does not count."""
+    blocks = Blocks(text)
+    held: list[Run] = []
+    for start, end in lines(text):
+        if start == end and not held:
+            continue
+        opens = text.count('"', start, end) % 2 == 1
+        if held and opens:
+            blocks.add_row(held[0][0], end)
+            held = []
+        elif held or opens:
+            held.append((start, end))
+        else:
+            blocks.add_row(start, end)
+    for start, end in held:
+        if start < end:
+            blocks.add_row(start, end)
+    return blocks.blocks, False

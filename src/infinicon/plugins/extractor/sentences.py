@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import sentencex
 
 from infinicon.plugins.extractor.filler import is_filler, says_nothing
-from infinicon.plugins.extractor.lines import Run
+from infinicon.plugins.extractor.languages import goes_on
+from infinicon.plugins.extractor.lines import Block, Run
 
 LONGEST = 1_000  # Characters of an atom.
 FRAGMENT = 3  # Fewer words than this are no sentence.
@@ -24,7 +25,6 @@ _UNSPACED = re.compile(
 )
 _LEAD = re.compile(r"(?:\s|[-–—]{2,}|[-–—*•·>|+]+(?=\s|$)|#{1,6}(?=\s|$))*")
 _TRAIL = " \t\r\n\f\v\x85\xa0\u2028\u2029\u3000-–—"
-_ABBREVIATED = re.compile(r"(?:^|\s)(?:approx|ca|resp|incl|excl|bzw|zzgl)\.\s*$", re.IGNORECASE)
 # sentencex takes "I" for the initial of a name: "We met in May. I liked it."
 _MISSED = re.compile(r"(?<=[A-Za-z]{3}\.)\s+(?=I[ '’])")
 _CLAUSE_ENDS = frozenset(";:,)—–、，；：؛،")
@@ -40,11 +40,17 @@ class _Sentence:
     """Sentences that follow one another in the source have consecutive numbers; `end` and `number` grow when they join."""
 
 
-def claims(text: str, block: Iterable[Run]) -> Iterator[Run]:
-    """The ranges of a block's claims, in order, none longer than LONGEST."""
-    for claim in _joined(_sentences(text, block)):
+def claims(text: str, block: Block, language: str = "en") -> Iterator[Run]:
+    """The ranges of a block's claims, in order, none longer than LONGEST. A whole block is one claim, as far as it fits."""
+    found = _wholes(text, block.runs) if block.whole else _joined(_sentences(text, block.runs, language))
+    for claim in found:
         if not says_nothing(text[claim.start : min(claim.end, claim.start + LONGEST)]):
             yield from _split(text, claim.start, claim.end)
+
+
+def _wholes(text: str, runs: Iterable[Run]) -> Iterator[_Sentence]:
+    for number, (start, end) in enumerate(runs):
+        yield _Sentence(*_trimmed(text, start, end), FRAGMENT, number)
 
 
 def word_count(text: str) -> int:
@@ -53,11 +59,11 @@ def word_count(text: str) -> int:
     return count if text.isascii() else count + len(_UNSPACED.findall(text)) // 2
 
 
-def _sentences(text: str, block: Iterable[Run]) -> Iterator[_Sentence]:
+def _sentences(text: str, runs: Iterable[Run], language: str) -> Iterator[_Sentence]:
     """What is no filler."""
     number = 0
-    for run_start, run_end in block:
-        for raw_start, raw_end in _segments(text, run_start, run_end):
+    for run_start, run_end in runs:
+        for raw_start, raw_end in _segments(text, run_start, run_end, language):
             number += 1
             start, end = _trimmed(text, raw_start, raw_end)
             if start < end and not is_filler(text[start : min(end, start + LONGEST)]):
@@ -70,12 +76,12 @@ def _trimmed(text: str, start: int, end: int) -> Run:
     return start, start + len(text[start:end].rstrip(_TRAIL))
 
 
-def _segments(text: str, start: int, end: int) -> Iterator[Run]:
+def _segments(text: str, start: int, end: int, language: str) -> Iterator[Run]:
     """Sentence boundaries by sentencex, for at most _AT_ONCE characters at once; what is last there is looked at again with the next."""
     while start < end:
         stop = end if end - start <= _AT_ONCE else _last_break(text, start, start + _AT_ONCE)
         begin = at = start
-        parts = sentencex.segment("en", text[start:stop])
+        parts = sentencex.segment(language, text[start:stop])
         for part, following in zip(parts, [*parts[1:], ""], strict=True):
             for missed in _MISSED.finditer(part):
                 yield begin, at + missed.start()
@@ -83,7 +89,7 @@ def _segments(text: str, start: int, end: int) -> Iterator[Run]:
             at += len(part)
             if at == stop < end:
                 break
-            if following and _ABBREVIATED.search(part[-12:]) and not following[0].isupper():
+            if goes_on(text, begin, at, following, language):
                 continue
             yield begin, at
             begin = at

@@ -11,7 +11,7 @@ WRAPPED = "This line is long enough to have been wrapped by an editor and\nThen 
 
 def runs(text: str) -> list[list[str]]:
     blocks, _ = plain_blocks(text)
-    return [[text[start:end] for start, end in block] for block in blocks]
+    return [[text[start:end] for start, end in block.runs] for block in blocks]
 
 
 def test_a_blank_line_ends_a_block_and_a_line_ends_a_run() -> None:

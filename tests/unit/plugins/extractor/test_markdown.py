@@ -9,17 +9,17 @@ from infinicon.plugins.extractor.markdown import bare, markdown_blocks, plain
 
 def runs(text: str) -> list[list[str]]:
     blocks, _ = markdown_blocks(text)
-    return [[text[start:end] for start, end in block] for block in blocks]
+    return [[text[start:end] for start, end in block.runs] for block in blocks]
 
 
 def test_prefixes_are_no_content() -> None:
     text = "# Title #\n> quoted\n\n- one\n* [x] two\n3. three\n\n| a | b |\n|---|---|\n| c | d |\n\n---\n<br>\n[ref]: http://x.example\nlast"
 
-    assert runs(text) == [["Title"], ["quoted"], ["one", "two", "three"], ["| a | b |"], ["| c | d |"], ["last"]]
+    assert runs(text) == [["quoted"], ["one"], ["two"], ["three"], ["| c | d |"], ["last"]]
 
 
-def test_a_title_is_a_block_of_its_own() -> None:
-    assert runs("Before\n## Title\nAfter") == [["Before"], ["Title"], ["After"]]
+def test_a_title_is_in_no_block() -> None:
+    assert runs("Before\n## Title\nAfter") == [["Before"], ["After"]]
 
 
 def test_code_is_left_out_and_reported() -> None:
@@ -58,7 +58,7 @@ def test_edges(marked_up: str, without: str) -> None:
         ("## A *title*", "A title"),
         ("a **bold** and `code` and ~~gone~~", "a bold and code and gone"),
         ("snake_case stays, _this_ goes", "snake_case stays, this goes"),
-        ('![alt](i.png) [text](http://x.example "t")', "alt text"),
+        ('![alt](i.png) [text](http://x.example "t")', 'alt (i.png) text (http://x.example "t")'),
         ("```\n**kept**\n```", "**kept**"),
         ("a\n\n---\n\nb", "a\n\n\nb"),
     ],

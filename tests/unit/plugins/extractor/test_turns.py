@@ -44,7 +44,7 @@ def test_parts_of_a_turn() -> None:
         "id": "t1",
     }
 
-    assert read(turn) == ([("Hi", "/content/0/text", "user"), ("there", "/content/2", "user")], [])
+    assert read(turn) == ([("Hi", "/content/0/text", "user"), ("there", "/content/2", "user")], ["url: x", "id: t1"])
 
 
 def test_another_string_of_a_turn_is_its_speakers() -> None:
@@ -63,7 +63,21 @@ def test_the_time_of_a_turn(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["2026-05-02T10:00:00", "yesterday", 1_714_557_600, None, {}, "2026-99-99T00:00:00Z", "1" * 10_000]
+    "value",
+    [
+        "2026-05-02T10:00:00",
+        "yesterday",
+        "2026-05-02",
+        17,
+        True,
+        1e300,
+        float("nan"),
+        -1,
+        None,
+        {},
+        "2026-99-99T00:00:00Z",
+        "1" * 10_000,
+    ],
 )
 def test_a_time_that_says_too_little_is_ignored(value: Json) -> None:
     found, _ = passages({"role": "user", "content": "Hi", "at": value}, None, NOON)
