@@ -8,7 +8,11 @@ KIB = 1024
 MIB = 1024 * KIB
 
 HEAD_BYTES = 64 * KIB
+HEAD_SECONDS = 15.0
 BODY_IDLE_SECONDS = 30.0
+BODY_SECONDS = 20.0
+BODY_BYTES_A_SECOND = 16 * KIB
+"""A body has 20 seconds, and a second more for every 16 KiB that came."""
 JSON_DEPTH = 64
 JSON_VALUES = 1_000_000
 """Ten million empty arrays fit into a body; they take a gigabyte and hold the interpreter for 24 seconds (measured)."""
@@ -64,5 +68,8 @@ def document(*, body_bytes: int, concurrent_requests: int, wait_seconds: float) 
         "concurrentRequests": concurrent_requests,
         "waitingRequests": WAITING_REQUESTS,
         "waitSeconds": wait_seconds,
+        "headSeconds": HEAD_SECONDS,
         "bodyIdleSeconds": BODY_IDLE_SECONDS,
+        "bodySeconds": BODY_SECONDS,
+        "bodyBytesPerSecond": BODY_BYTES_A_SECOND,
     }

@@ -1,6 +1,8 @@
-"""HTTP/1.1 as uvicorn speaks it, with a limit on the head of a request, and with our error shape where no request could be read."""
+"""HTTP/1.1 as uvicorn speaks it, with limits on the head of a request, and with our error shape where no request could be read."""
 
 from __future__ import annotations
+
+import asyncio
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -9,12 +11,33 @@ from infinicon.errors import InvalidRequest
 
 
 class Protocol(HttpToolsProtocol):
-    """The parser keeps a head that never ends in memory, before anybody has shown a key; so it is counted here."""
+    """The parser keeps a head that never ends in memory, and its connection open, before anybody has shown a key: so it is counted here,
+    and has to come in time."""
+
+    _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport) -> None:  # type: ignore[no-untyped-def]  # as in the class above
         self._in_head = True
         self._head_bytes = 0
         super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_is_there()
+        super().connection_lost(exc)
+
+    def _expect_head(self) -> None:
+        self._head_is_there()
+        self._head_timer = self.loop.call_later(limits.HEAD_SECONDS, self._give_up)
+
+    def _head_is_there(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self.send_400_response(f"the request line and headers must be there within {limits.HEAD_SECONDS:g} seconds")
 
     def data_received(self, data: bytes) -> None:
         if self._in_head:
@@ -26,11 +49,13 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._in_head = True
+        self._expect_head()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._head_bytes = 0
+        self._head_is_there()
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:

@@ -1,4 +1,4 @@
-"""The API process: one event loop, loopback unless the settings say otherwise, gone within ten seconds of a signal."""
+"""The API process: one event loop, loopback unless the settings say otherwise, gone within five seconds of a signal."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ under `interruptible()`.
 
 from __future__ import annotations
 
+import contextlib
 import selectors
 import signal
 import socket
@@ -187,11 +188,20 @@ class Supervisor:
                 self._report(
                     f"{child.spec.name} ended ({how_it_ended(code)}); it starts again in {pause:.1f} s; see {child.log}"
                 )
-            child.start_if_due(now)
+            self._start(child, now)
         if now - self._looked_at_logs > LOOK_AT_LOGS_EVERY:
             self._looked_at_logs = now
             for child in self._children:
-                keep_small(child.log)
+                with contextlib.suppress(OSError):  # housekeeping that fails is no reason to stop anything
+                    keep_small(child.log)
+
+    def _start(self, child: Child, now: float) -> None:
+        """Start a child again if it is due. What the system refuses (processes, files, space) it may grant later."""
+        try:
+            child.start_if_due(now)
+        except OSError as fault:
+            pause = child.restart_after(now)
+            self._report(f"{child.spec.name} does not start ({fault.strerror}); another try in {pause:.1f} s")
 
     def _sleep(self, longest: float = TURN) -> None:
         waiting = any(child.start_at is not None for child in self._children)

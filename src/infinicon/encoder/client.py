@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from threading import Lock
 from types import TracebackType
 from typing import cast
@@ -13,11 +13,15 @@ import httpx
 import numpy as np
 
 from infinicon.domain import Json, Span
-from infinicon.errors import InvalidContent, Unavailable
+from infinicon.errors import InfiniconError, InvalidContent, PluginFailed, Unavailable
 from infinicon.ports import ModelInfo, Vectors
 
 _UNIX = "unix://"
 _SIXTEEN_BITS = np.dtype("<f2")
+REFUSED_FOR_CONTENT = (400, 413, 422)
+_TEXTS_A_CALL = 256
+_CHARACTERS_A_CALL = 100_000
+"""A call stays far below the server's limits and the time-out, however long the document is that it is part of."""
 
 
 class EncoderClient:
@@ -60,16 +64,17 @@ class EncoderClient:
 
     def chunk(self, texts: Sequence[str]) -> list[list[Span]]:
         """As ports.Embedder. Raises Unavailable, InvalidContent."""
-        if not texts:
-            return []
-        found = self._send("POST", "/chunk", {"texts": list(texts)}).json()
-        return [[Span(start, end) for start, end in spans] for spans in found]
+        found: list[list[Span]] = []
+        for part in slices(texts):
+            reply = self._send("POST", "/chunk", {"texts": list(part)}).json()
+            found += [[Span(start, end) for start, end in spans] for spans in reply]
+        return found
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """As ports.Embedder. Raises Unavailable, InvalidContent."""
         if not texts:
             return np.empty((0, self.model.dimension), np.float16)
-        return self._vectors(texts, "document")
+        return np.concatenate([self._vectors(part, "document") for part in slices(texts)])
 
     def embed_query(self, text: str) -> Vectors:
         """As ports.Embedder. Raises Unavailable, InvalidContent."""
@@ -117,6 +122,18 @@ class EncoderClient:
             return self._client.request(method, path, content=content, headers=headers)
 
 
+def slices(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Runs of texts that go in one call; a text that is too long by itself goes alone."""
+    start = characters = 0
+    for at, text in enumerate(texts):
+        if at > start and (at - start == _TEXTS_A_CALL or characters + len(text) > _CHARACTERS_A_CALL):
+            yield texts[start:at]
+            start, characters = at, 0
+        characters += len(text)
+    if start < len(texts):
+        yield texts[start:]
+
+
 def _listens(path: str) -> bool:
     """Asked before httpx is: it leaves a Unix socket that did not connect to the garbage collector."""
     with socket.socket(socket.AF_UNIX) as probe:
@@ -127,12 +144,15 @@ def _listens(path: str) -> bool:
     return True
 
 
-def _fault(reply: httpx.Response) -> InvalidContent | Unavailable:
+def _fault(reply: httpx.Response) -> InfiniconError:
+    """What the encoder refuses for its content is the caller's fault, whatever its code: sent again it would be refused again."""
     try:
         body = reply.json()
     except ValueError:
         body = None
+    details = body.get("details") if isinstance(body, dict) else None
     if isinstance(body, dict) and body.get("code") == InvalidContent.code:
-        details = body.get("details")
         return InvalidContent("a text cannot be embedded", details=details if isinstance(details, dict) else None)
+    if reply.status_code in REFUSED_FOR_CONTENT:
+        return PluginFailed(f"the encoder refused a call with status {reply.status_code}")
     return Unavailable(f"the encoder refused with status {reply.status_code}")

@@ -62,8 +62,12 @@ def listen(url: str) -> socket.socket:
     parts = urlsplit(url)
     family = socket.AF_INET6 if ":" in (parts.hostname or "") else socket.AF_INET
     listener = socket.socket(family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((parts.hostname or "127.0.0.1", parts.port or 80))
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((parts.hostname or "127.0.0.1", 80 if parts.port is None else parts.port))
+    except OSError:
+        listener.close()
+        raise
     return listener
 
 

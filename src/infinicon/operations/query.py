@@ -1,6 +1,6 @@
-"""query: ranked refs. Meaning and words are searched side by side, and their scores added.
+"""query: ranked refs. Meaning and words are searched side by side, and each can make a memory certain (docs/decisions/0009).
 
-A sum of scores, not of ranks: reciprocal rank fusion falls below its better leg where the legs differ (docs/decisions).
+Scores are combined, not ranks: reciprocal rank fusion falls below its better leg where the legs differ.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ from infinicon.store.search import Candidate
 POOL = 200
 """Rows that each leg contributes at least; a request for more gets more."""
 
-MEANING = 0.6
-"""Weight of the dense leg; words have the rest."""
+MEANING = 0.95
+WORDS = 0.9
+"""How certain a memory is by the same meaning alone, and by all the words of the query alone. Both are below one, so that the other
+still counts: to a model that cannot read a script all its texts mean the same."""
 
 SIMILAR = 0.25
 """Cosine similarity from which on a reason mentions it: unrelated sentences of the built-in model mostly stay below."""
@@ -97,26 +99,28 @@ def _ranked(
 def _evidence(
     scope: ScopeKey, tx: Transaction, vector: NDArray[np.float16], terms: Collection[int], limit: int
 ) -> dict[int, Evidence]:
-    """Both legs, each scaled to 0..1 over the pool, added by weight. A row that one leg alone found gets its other score too."""
+    """What both legs know of their best rows. A row that one leg alone found gets its similarity too."""
     matches = {match.row: match for match in search.matching(scope, tx, terms, limit)}
     model = search.current_model(scope, tx, len(vector))
     near: dict[int, float] = {}
     if model is not None:
         near = search.nearest(scope, tx, model, vector, limit)
         near |= search.similarities(scope, tx, model, vector, [row for row in matches if row not in near])
-    low, high = min(near.values(), default=0.0), max(near.values(), default=0.0)
-    top = max((match.score for match in matches.values()), default=0.0)
     evidence = {}
     for row in near.keys() | matches.keys():
-        words = matches[row].score / top if row in matches and top > 0 else 0.0
+        words = matches[row].score if row in matches else 0.0
         shared = matches[row].lexemes if row in matches else frozenset()
-        # A row without a vector: words are all that is known of it, and nothing speaks against its meaning.
-        score = words
-        if row in near:
-            meaning = (near[row] - low) / (high - low) if high > low else 1.0
-            score = MEANING * meaning + (1 - MEANING) * words
-        evidence[row] = Evidence(score, near.get(row), shared)
+        evidence[row] = Evidence(score(near.get(row), words), near.get(row), shared)
     return evidence
+
+
+def score(similarity: float | None, words: float) -> float:
+    """0..1 from a cosine similarity (None: no vector) and a share of the query's words, as two witnesses of whom one is enough.
+
+    Neither is scaled over the other candidates: what fits nothing in the query stays low even where nothing fits better.
+    """
+    meaning = min(max(similarity or 0.0, 0.0), 1.0)
+    return 1 - (1 - MEANING * meaning) * (1 - WORDS * min(words, 1.0))
 
 
 def _best(found: Sequence[Candidate], rows: Mapping[int, Evidence]) -> list[Candidate]:

@@ -24,7 +24,11 @@ B = 0.4  # short turns want little length normalisation, and long text is cut in
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A row of the lexical leg: its BM25 score (Robertson and Zaragoza 2009), and the query's lexemes that it has."""
+    """A row of the lexical leg, and the query's lexemes that it has.
+
+    The score is BM25 (Robertson and Zaragoza 2009) as a share of what a text of average length gets that has every lexeme of the query
+    once, also those that no text of the namespace has: 1 is a full answer, more is possible for short texts and repeats.
+    """
 
     row: int
     score: float
@@ -73,11 +77,18 @@ MATCHING = text("""
     ), counted AS (
         SELECT greatest(index_rows, 1)::float8 AS number, greatest(index_lexemes, 1)::float8 / greatest(index_rows, 1) AS length
         FROM namespace_counters WHERE tenant = :tenant AND namespace = :namespace
+    ), known AS (
+        SELECT lexeme, max(documents) AS documents FROM matched GROUP BY lexeme
+    ), weighed AS (
+        SELECT q.lexeme,
+               ln(1 + (greatest(c.number - coalesce(k.documents, 0), 0) + 0.5) / (coalesce(k.documents, 0) + 0.5)) AS weight
+        FROM unnest(CAST(:lexemes AS integer[])) AS q (lexeme) LEFT JOIN known k ON k.lexeme = q.lexeme CROSS JOIN counted c
+    ), ideal AS (
+        SELECT sum(weight) AS score FROM weighed
     )
     SELECT m.row_id, array_agg(m.lexeme) AS lexemes,
-           sum(ln(1 + greatest(c.number - m.documents, 0) / (m.documents + 0.5) + 0.5 / (m.documents + 0.5))
-               * m.frequency * (:k1 + 1) / (m.frequency + :k1 * (1 - :b + :b * m.length / c.length))) AS score
-    FROM matched m CROSS JOIN counted c
+           sum(w.weight * m.frequency * (:k1 + 1) / (m.frequency + :k1 * (1 - :b + :b * m.length / c.length))) / min(i.score) AS score
+    FROM matched m JOIN weighed w ON w.lexeme = m.lexeme CROSS JOIN counted c CROSS JOIN ideal i
     WHERE (CAST(:agent_id AS text) IS NULL AND CAST(:session_id AS text) IS NULL)
        OR EXISTS (SELECT FROM space_rows s
                   WHERE s.tenant = :tenant AND s.namespace = :namespace AND s.row_id = m.row_id

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -8,9 +9,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.testclient import TestClient
 
-from infinicon.api import body, errors
+from infinicon.api import body, errors, limits
 from infinicon.api.answers import answer
-from infinicon.errors import UnsupportedMediaType
+from infinicon.errors import InvalidRequest, UnsupportedMediaType
 
 LIMIT = 1000
 JSON = {"Content-Type": "application/json"}
@@ -86,3 +87,16 @@ def test_takes_json(content_type: str) -> None:
 def test_refuses_what_is_not_plain_json(headers: dict[str, str]) -> None:
     with pytest.raises(UnsupportedMediaType):
         body.check_media_type(Headers(headers))
+
+
+def test_a_body_that_drips_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each piece comes before the pause is too long; all of them together never end."""
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.05)
+
+    async def drip() -> dict[str, object]:
+        await asyncio.sleep(0.005)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"application/json")]}
+    with pytest.raises(InvalidRequest, match="bytes a second"):
+        asyncio.run(asyncio.wait_for(body.read(Request(scope, drip)), 10))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 
+import pytest
 import uvicorn
 from starlette.responses import Response
 from uvicorn.server import ServerState
@@ -93,3 +94,24 @@ def test_a_head_that_never_ends_is_cut_off() -> None:
     wire = hear(HEAD + b"X: ", b"a" * limits.HEAD_BYTES, b"a")
 
     assert refusal(wire)["message"] == "the request line and headers are too long"
+
+
+def test_a_head_has_to_come_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand connections that send half a head used up all file descriptors, health's too."""
+    monkeypatch.setattr(limits, "HEAD_SECONDS", 0.01)
+
+    async def scenario(*pieces: bytes) -> Wire:
+        config = uvicorn.Config(Response("fine"), http=Protocol, ws="none", log_config=None, access_log=False)
+        config.load()
+        protocol, wire = Protocol(config, ServerState(), {}), Wire()
+        protocol.connection_made(wire)
+        for piece in pieces:
+            protocol.data_received(piece)
+        async with asyncio.timeout(10):
+            while not wire.closed:
+                await asyncio.sleep(0.005)
+        protocol.connection_lost(None)
+        return wire
+
+    for half in ((), (HEAD,), (HEAD + b"X: ", b"a")):
+        assert "must be there within" in str(refusal(asyncio.run(scenario(*half)))["message"])

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from infinicon.encoder.client import EncoderClient
-from infinicon.errors import Unavailable
+from infinicon.encoder.client import EncoderClient, slices
+from infinicon.errors import PluginFailed, Unavailable
 
 # httpcore forgets to close a Unix socket that did not connect; the collector does it, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
@@ -110,3 +110,26 @@ def test_a_wrong_number_of_vectors_is_not_believed(path: Path) -> None:
         pytest.raises(Unavailable),
     ):
         client.embed(["a", "b"])
+
+
+def test_a_long_document_goes_in_many_calls() -> None:
+    """One call for all of it took longer than the time-out and was tried for ever, and the server refuses more than 10,000 texts."""
+    short = ["a short sentence"] * 11_000
+    parts = list(slices(short))
+    assert [text for part in parts for text in part] == short
+    assert max(len(part) for part in parts) <= 256
+    long = ["x" * 60_000, "y" * 60_000, "z" * 300_000, "w"]
+    assert [len(part) for part in slices(long)] == [1, 1, 1, 1]
+    assert list(slices([])) == []
+
+
+def test_what_is_refused_for_its_content_is_no_outage(path: Path) -> None:
+    """Sent again it would be refused again; an outage is tried without end."""
+
+    def refuse(connection: socket.socket) -> None:
+        connection.recv(65_536)
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+
+    with answering(path, refuse) as url, EncoderClient(url, "t", 10) as client, pytest.raises(PluginFailed) as caught:
+        client.embed_query("x")
+    assert not caught.value.retryable
