@@ -1,0 +1,21 @@
+"""What the tasks are registered as."""
+
+from __future__ import annotations
+
+from infinicon.tasks import handlers, names
+
+ROUTINE = (handlers.dispatch_waiting, handlers.reconcile_lost, handlers.forget_done)
+STAGES = (handlers.extract_batch, handlers.embed_batch, handlers.index_batch)
+
+
+def test_they_have_their_names() -> None:
+    assert tuple(task.name for task in ROUTINE) == names.ROUTINE
+    assert [task.name for task in STAGES] == list(names.STAGES.values())
+
+
+def test_routine_tasks_send_no_events_and_keep_no_results() -> None:
+    assert [(task.send_events, task.ignore_result) for task in ROUTINE] == [(False, True)] * len(ROUTINE)
+
+
+def test_stages_are_shown_in_flower() -> None:
+    assert all(task.send_events for task in STAGES)
