@@ -149,3 +149,39 @@ def test_json_without_turns_has_the_episodes_speaker() -> None:
     assert extraction.searchable == "The boiler is in the cellar.\nfloor: -1"
     assert extraction.speaker == "Ada"
     assert not extraction.whole
+
+
+def test_each_speaker_of_a_sentence_has_an_atom() -> None:
+    turns: Json = [{"speaker": name, "text": "I live in Berlin."} for name in ("Anna", "Ben", "Anna")]
+
+    atoms = extract(turns, "application/json").atoms
+    assert [(atom.speaker, atom.span.path) for atom in atoms] == [("Anna", "/0/text"), ("Ben", "/1/text")]
+
+
+@pytest.mark.parametrize("text", ["https://example.com/a/b?q=1", '{"city": "Rome in the spring"}', '[{"a": 1}]'])
+def test_addresses_and_json_are_no_atoms_and_are_found(text: str) -> None:
+    for content, content_type in ((text, "text/plain"), ({"role": "user", "content": text}, "application/json")):
+        extraction = extract(content, content_type)
+        assert extraction.atoms == []
+        assert text in extraction.searchable
+
+
+def test_what_is_left_out_keeps_the_episode_searchable() -> None:
+    for text in (
+        "# Title\n\nWe moved to Rome.",
+        "[a]: http://x.example\n\nWe moved to Rome.",
+        "[We moved to Rome](http://x.example)",
+    ):
+        extraction = extract(text, "text/markdown")
+        assert len(extraction.atoms) == 1
+        assert not extraction.whole
+
+
+def test_a_row_is_one_atom() -> None:
+    assert contents("Anna,Likes tea. Hates coffee.\nBen,Lives in Rome", "text/csv") == [
+        "Anna,Likes tea. Hates coffee.",
+        "Ben,Lives in Rome",
+    ]
+    assert contents("| A | B |\n|--|--|\n| Anna | Likes tea. Hates it. |", "text/markdown") == [
+        "Anna | Likes tea. Hates it."
+    ]

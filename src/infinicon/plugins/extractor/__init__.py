@@ -119,6 +119,7 @@ def _atoms(found: list[Passage], reader: str = "markdown") -> tuple[list[Extract
         rest = rest or left_out
         for start, end in _spans(passage.text, blocks, marked_up=reader == "markdown"):
             content = passage.text[start:end]
+            rest = rest or passage.text.startswith("](", end)  # The address of a link whose words are the atom.
             if _ADDRESSES.fullmatch(content):
                 rest = True
             elif (passage.speaker, content) not in atoms:

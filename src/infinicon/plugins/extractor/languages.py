@@ -111,16 +111,21 @@ def goes_on(text: str, start: int, end: int, following: str, language: str) -> b
 
 
 def _stop_is_no_end(tail: str, following: str, language: str) -> bool:
-    if _NAME_FOLLOWS.search(tail) and tail[-1].isspace():
+    if tail.rstrip()[-2:-1].isdigit():
+        return bool(_NUMBER.search(tail)) and _is_ordinal(tail, following, language)
+    if tail[-1].isspace() and _NAME_FOLLOWS.search(tail):
         return True
     one_letter = _ONE_LETTER.get(language)
     if one_letter and one_letter.search(tail):
         return True
-    if not following[0].isupper() and _MORE_FOLLOWS.search(tail):
+    return not following[0].isupper() and bool(
+        _MORE_FOLLOWS.search(tail) or (following[0].islower() and _ROMAN.search(tail))
+    )
+
+
+def _is_ordinal(tail: str, following: str, language: str) -> bool:
+    if _AFTER_AN_ORDINAL.match(following):
         return True
-    if _NUMBER.search(tail):
-        return bool(_AFTER_AN_ORDINAL.match(following)) or (
-            language == "de"
-            and (following[0].islower() or bool(_GERMAN_MONTHS.match(following) or _GERMAN_ORDINAL.search(tail)))
-        )
-    return following[0].islower() and bool(_ROMAN.search(tail))
+    return language == "de" and (
+        following[0].islower() or bool(_GERMAN_MONTHS.match(following) or _GERMAN_ORDINAL.search(tail))
+    )

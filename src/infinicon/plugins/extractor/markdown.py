@@ -24,6 +24,7 @@ _DEFINITION = re.compile(
     r"(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*"
 )
 _NO_TEXT = re.compile(r"[ \t]*(?:<!--.*-->|</?[a-zA-Z][^<>]{0,999}>)[ \t]*")
+_BEGINS_MARKUP = frozenset(" \t-*_=|:[<")
 _MATTER = re.compile(r"[ \t]*(?:[\w\-.]{1,64}[ \t]*:(?:[ \t].*)?|-[ \t].*|#.*|[ \t]+\S.*)?[ \t]*")
 _MOST_MATTER = 100  # Lines.
 _EDGES = ("***", "**", "__", "~~", "*", "_", "`")
@@ -79,6 +80,9 @@ def _add_line(blocks: Blocks, prefix: re.Match[str] | None, begin: int, end: int
 
 
 def _is_markup(text: str, start: int, end: int) -> bool:
+    first = text[start]
+    if first not in _BEGINS_MARKUP:
+        return False
     return any(rule.fullmatch(text, start, end) for rule in (_RULE, _DEFINITION, _NO_TEXT))
 
 
@@ -135,10 +139,9 @@ def plain(text: str) -> str:
             inside = text[start:end] if before else text[begin:end].strip("`~ \t")
             if inside and (not before or fences.inside):
                 kept.append(inside)
-        elif _RULE.fullmatch(text, start, end):
-            continue
         elif _is_markup(text, start, end):
-            kept.append(text[start:end].strip())
+            if not _RULE.fullmatch(text, start, end):
+                kept.append(text[start:end].strip())
         else:
             number = f"{prefix['number']} " if prefix and prefix["number"] else ""
             kept.append(number + _EMPHASIS.sub("", _INLINE_LINK.sub(r"\1 ", text[begin:end])))

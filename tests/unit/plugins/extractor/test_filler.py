@@ -35,3 +35,16 @@ def test_an_answer_alone_says_nothing_but_is_no_filler_beside_a_claim() -> None:
     assert says_nothing("Yes. No, okay.")
     assert says_nothing("That's affirmative.")
     assert not says_nothing("No. I like it.")
+
+
+@pytest.mark.parametrize("claim", ["After", "And the", "brb.", "(Music)", "Sent from my iPhone"])
+def test_left_overs_say_nothing(claim: str) -> None:
+    assert is_filler(claim) or says_nothing(claim)
+
+
+@pytest.mark.parametrize(
+    "claim", ["Jack", "He was there.", "Sent from my desk were three letters to the whole of the town."]
+)
+def test_what_may_say_something_stays(claim: str) -> None:
+    assert not is_filler(claim)
+    assert not says_nothing(claim)

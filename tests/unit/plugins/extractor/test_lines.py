@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from infinicon.plugins.extractor.lines import lines, plain_blocks
+from infinicon.plugins.extractor.lines import lines, plain_blocks, rows
 
 WRAPPED = "This line is long enough to have been wrapped by an editor and\nThen it goes on"
 
@@ -47,3 +47,17 @@ def test_every_line_end_counts(end: str) -> None:
     text = f"one {end}two"
 
     assert [text[start:stop] for start, stop in lines(text)] == ["one", "two"]
+
+
+def test_rows_of_delimited_values() -> None:
+    text = 'name,note\n\nAnna,"Rome. She\nlikes it"\nBen,5" pipe\nEve,x\n'
+    blocks, left_out = rows(text)
+
+    assert all(block.whole for block in blocks)
+    assert [text[start:end] for block in blocks for start, end in block.runs] == [
+        "name,note",
+        'Anna,"Rome. She\nlikes it"',
+        'Ben,5" pipe',
+        "Eve,x",
+    ]
+    assert not left_out

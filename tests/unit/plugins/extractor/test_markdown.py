@@ -65,3 +65,36 @@ def test_edges(marked_up: str, without: str) -> None:
 )
 def test_plain(marked_up: str, without: str) -> None:
     assert plain(marked_up) == without
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[Anna]: I moved to Zanzibar.", "[10:30]: Lunch in Havana", "[^1]: Zanzibar is an island.", "[Tom]: Berlin",
+     "[a]: http://x.y is down"],
+)  # fmt: skip
+def test_brackets_and_a_colon_are_prose(line: str) -> None:
+    assert runs(line) == [[line]]
+    assert plain(line) == line
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[ref]: http://x.example", '[ref]: <http://x.example> "A title"', "[a]: ./b.md", "[a]: docs/b.md (t)",
+     "<!-- a note -->", "<img alt='x'>"],
+)  # fmt: skip
+def test_what_is_no_prose_is_still_searchable(line: str) -> None:
+    assert markdown_blocks(line) == ([], True)
+    assert plain(line) == line
+
+
+def test_front_matter_and_the_heads_of_tables_are_no_claims() -> None:
+    text = "---\ntitle: A trip\n---\nTitle\n====\n\nA | B\n--|--\nc. D | e\n\n- one\n  more\n- two"
+
+    assert runs(text) == [["c. D | e"], ["one\n  more"], ["two"]]
+    assert markdown_blocks(text)[1]
+    assert all(word in plain(text) for word in ("title: A trip", "Title", "A | B"))
+
+
+def test_signs_between_words_are_no_marks() -> None:
+    assert plain("2*3*4 and **b**") == "2*3*4 and b"
+    assert plain("1990. A good year") == "1990. A good year"

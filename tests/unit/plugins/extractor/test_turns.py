@@ -125,3 +125,47 @@ def test_names() -> None:
     assert name_of(" ") is None
     assert name_of(["Ada"]) is None
     assert len(name_of("x" * 9_999) or "") == 256
+
+
+@pytest.mark.parametrize(
+    ("turn", "speaker", "path"),
+    [
+        ({"name": "Bob", "role": "user", "content": "Hi"}, "Bob", "/content"),
+        ({"author": "Bob", "text": "Hi"}, "Bob", "/text"),
+        ({"author": {"role": "user", "name": None}, "content": {"parts": ["Hi"]}}, "user", "/content/parts/0"),
+        ({"from": "human", "value": "Hi"}, "human", "/value"),
+        ({"sender": "Bob", "body": "Hi"}, "Bob", "/body"),
+        ({"role": "user", "parts": [{"text": "Hi"}]}, "user", "/parts/0/text"),
+    ],
+)
+def test_shapes_of_turns(turn: dict[str, Json], speaker: str, path: str) -> None:
+    assert read(turn)[0] == [("Hi", path, speaker)]
+
+
+@pytest.mark.parametrize("value", [1_714_557_600, 1_714_557_600_000, "2024-05-01T10:00:00Z"])
+@pytest.mark.parametrize("key", ["created_at", "createdAt", "create_time"])
+def test_moments(key: str, value: Json) -> None:
+    found, facts = passages({"role": "user", "content": "Hi", key: value}, None, NOON)
+
+    assert found[0].at == datetime(2024, 5, 1, 10, tzinfo=UTC)
+    assert facts == []
+
+
+def test_what_a_tool_is_called_with_is_facts() -> None:
+    call: Json = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "get_weather", "arguments": {"q": "rain in Rome today"}},
+    }
+    turn: Json = {"role": "assistant", "content": None, "tool_calls": [call]}
+
+    assert read(turn) == ([], ["id: c1", "name: get_weather", "q: rain in Rome today"])
+    used: Json = {"type": "tool_use", "name": "search", "input": {"q": "rain in Rome today"}}
+    assert read({"role": "assistant", "content": [used]}) == ([], ["name: search", "q: rain in Rome today"])
+
+
+def test_a_thing_with_a_name_is_no_turn() -> None:
+    assert read({"name": "Rome", "text": "We went by train."}) == (
+        [("We went by train.", "/text", "default")],
+        ["name: Rome"],
+    )
