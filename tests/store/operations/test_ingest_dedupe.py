@@ -276,3 +276,14 @@ def test_many_at_once_make_one_namespace(pipeline: Pipeline, sql: Sql) -> None:
     assert [statuses(reply) for reply in replies] == [[CREATED]] * 16
     names = sql("SELECT name FROM namespaces WHERE tenant = %s", pipeline.caller.tenant)
     assert names == [("made by all at once",)]
+
+
+def test_a_book_is_bulk_work_whoever_sends_it(pipeline: Pipeline, sql: Sql) -> None:
+    """In the interactive lane it would go through the encoder process, and every conversation would wait behind it."""
+
+    def lane(*items: IngestEpisode) -> str:
+        return str(sql("SELECT lane FROM jobs WHERE id = %s", pipeline.ingest(*items).job_id)[0][0])
+
+    assert lane(keyed(None)) == "interactive"
+    assert lane(keyed(None, "A sentence of a book. " * 5_000)) == "bulk"
+    assert lane(*[keyed(None)] * 17) == "bulk"

@@ -372,3 +372,14 @@ def test_any_question_has_an_answer(pipeline: Pipeline, question: str) -> None:
     pipeline.drain()
 
     assert len(pipeline.query(question, 3).hits) == 3
+
+
+def test_a_share_of_the_words_is_a_share_of_the_score(pipeline: Pipeline) -> None:
+    """The best of a bad lot is not a good answer: words that nobody has count against everybody."""
+    pipeline.embedder = Blind()
+    pipeline.put(*FACTS)
+    pipeline.drain()
+    (whole, *_) = pipeline.query("boiler cellar").hits
+    (half, *_) = pipeline.query("boiler xyzzy quantum flux").hits
+    assert whole.ref == half.ref
+    assert half.score < whole.score

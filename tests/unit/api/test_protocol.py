@@ -21,12 +21,14 @@ class Wire(asyncio.Transport):
         super().__init__()
         self.said = b""
         self.closed = False
+        self.hung_up = asyncio.Event()
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.said += bytes(data)
 
     def close(self) -> None:
         self.closed = True
+        self.hung_up.set()
 
     def is_closing(self) -> bool:
         return self.closed
@@ -107,9 +109,7 @@ def test_a_head_has_to_come_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
         protocol.connection_made(wire)
         for piece in pieces:
             protocol.data_received(piece)
-        async with asyncio.timeout(10):
-            while not wire.closed:
-                await asyncio.sleep(0.005)
+        await asyncio.wait_for(wire.hung_up.wait(), 10)
         protocol.connection_lost(None)
         return wire
 

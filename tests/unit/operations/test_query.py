@@ -1,0 +1,42 @@
+"""What a score says. The ranking as a whole is tested on a real store."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infinicon.operations.query import score
+
+SHARE = st.floats(0, 1)
+
+
+@given(st.floats(-1, 1) | st.none(), st.floats(0, 3))
+def test_is_a_share(similarity: float | None, words: float) -> None:
+    assert 0 <= score(similarity, words) < 1
+
+
+@given(SHARE, SHARE, SHARE)
+def test_more_evidence_is_never_worth_less(similarity: float, words: float, more: float) -> None:
+    assert score(max(similarity, more), words) >= score(similarity, words)
+    assert score(similarity, max(words, more)) >= score(similarity, words)
+
+
+def test_one_everyday_word_does_not_beat_the_meaning() -> None:
+    """ "Any food allergies?": a third of the words and little else, against what was meant without any of the words."""
+    assert score(0.66, 0.0) > score(0.29, 0.33)
+
+
+def test_what_fits_nothing_stays_low() -> None:
+    assert score(0.15, 0.0) < 0.2
+
+
+def test_all_the_words_win_where_the_model_finds_everything_alike() -> None:
+    """To a model that cannot read a script all its texts mean the same."""
+    assert score(1.0, 1.0) > score(1.0, 0.0)
+    assert score(0.8, 1.0) > score(0.85, 0.0)
+
+
+def test_without_a_vector_words_are_all_there_is() -> None:
+    assert score(None, 1.0) == pytest.approx(0.9)
+    assert score(None, 0.0) == 0
