@@ -160,7 +160,8 @@ def test_each_speaker_of_a_sentence_has_an_atom() -> None:
 
 @pytest.mark.parametrize("text", ["https://example.com/a/b?q=1", '{"city": "Rome in the spring"}', '[{"a": 1}]'])
 def test_addresses_and_json_are_no_atoms_and_are_found(text: str) -> None:
-    for content, content_type in ((text, "text/plain"), ({"role": "user", "content": text}, "application/json")):
+    given: list[tuple[Json, str]] = [(text, "text/plain"), ({"role": "user", "content": text}, "application/json")]
+    for content, content_type in given:
         extraction = extract(content, content_type)
         assert extraction.atoms == []
         assert text in extraction.searchable
