@@ -18,7 +18,7 @@ from infinicon.cli import transcript
 from infinicon.cli.instance import ApiRefused, Client, Instance, InstanceFailed, Wire, let_signals_unwind, running
 
 QUESTIONS = (
-    "What problem did the crew report to Houston?",
+    "Houston, what problem have they had?",
     "What is venting into space outside the spacecraft?",
     "How do we build the lithium hydroxide canister rig from bags and gray tape?",
     "What happened to the Beatles?",
