@@ -44,9 +44,18 @@ def _options(
     """What stands before a command."""
 
 
+def _named(text: str | Path) -> Path:
+    """A path that says something: an unset variable in a script must not fill the folder that happens to be the current one."""
+    if not str(text).strip():
+        raise typer.BadParameter("must not be empty")
+    return Path(text)
+
+
 @app.command()
 def up(
-    data_dir: Annotated[Path, typer.Option(help="Where everything is kept: data, secrets, logs.")] = Path(".infinicon"),
+    data_dir: Annotated[
+        Path, typer.Option(help="Where everything is kept: data, secrets, logs.", parser=_named)
+    ] = Path(".infinicon"),
     host: Annotated[str, typer.Option(help="Where the API listens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port of the API; 0 takes a free one.")] = 8420,
 ) -> None:
@@ -116,7 +125,9 @@ def demo(
     sample: Annotated[
         Path | None, typer.Option(help="A transcript as JSON lines, gzipped or not; Apollo 13 otherwise.")
     ] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Where the data goes; a temporary directory otherwise.")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Where the data goes; a temporary directory otherwise.", parser=_named)
+    ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary directory.")] = False,
 ) -> None:
     """Ingest the Apollo 13 transcript into a fresh Infinicon, watch it pass every stage, and ask five questions."""

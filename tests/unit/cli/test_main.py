@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +36,16 @@ def test_the_version_is_that_of_the_package() -> None:
     done = infinicon("--version")
 
     assert (done.returncode, done.stdout) == (0, version("infinicon") + "\n")
+
+
+@pytest.mark.parametrize("command", ["up", "demo"])
+def test_an_unset_variable_is_no_data_dir(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = infinicon(command, "--data-dir", "")
+
+    assert done.returncode == 2
+    assert "must not be empty" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_help_loads_nothing_heavy() -> None:
