@@ -223,3 +223,32 @@ def test_a_killed_supervisor_leaves_no_children(tmp_path: Path) -> None:
     parent.stdout.close()
 
     wait_until(lambda: not _runs(pid), "the child is gone")
+
+
+def test_one_that_the_system_does_not_start_now_is_tried_again(
+    supervisor: Supervisor, reports: list[str], tmp_path: Path
+) -> None:
+    """No process, no file or no space left is a passing fault of one child, and no reason to stop the others."""
+    program, away = tmp_path / "program", tmp_path / "away"
+    program.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
+    program.chmod(0o700)
+    child = supervisor.start(ChildSpec("tool", [str(program)], {"PATH": os.defpath}, ((signal.SIGTERM, 3.0),), 1))
+    first = child.pid
+    assert first is not None
+    program.rename(away)
+    os.kill(first, signal.SIGKILL)
+    supervisor.wait_until(lambda: any("tool does not start" in report for report in reports), "it fails", 20)
+    away.rename(program)
+
+    supervisor.wait_until(lambda: child.pid not in (first, None), "its successor", 20)
+
+
+def test_a_log_folder_that_was_removed_is_made_again(supervisor: Supervisor) -> None:
+    child = supervisor.start(spec("sleeper", SLEEP))
+    first = child.pid
+    assert first is not None
+    child.log.unlink()
+    child.log.parent.rename(child.log.parent.with_name("elsewhere"))
+    os.kill(first, signal.SIGKILL)
+
+    supervisor.wait_until(lambda: child.pid not in (first, None) and child.log.exists(), "its successor", 20)

@@ -41,3 +41,13 @@ def test_last_lines_are_the_end(tmp_path: Path) -> None:
     log.write_bytes(b"\n".join(b"line %d" % number for number in range(1000)) + b"\nbroken \xff\n")
 
     assert last_lines(log, count=2) == ["line 999", "broken \ufffd"]
+
+
+def test_is_emptied_also_where_there_is_no_room_for_the_copy(tmp_path: Path) -> None:
+    """On a full disk the copy fails; the supervisor must not, and the log is what can give space back."""
+    log = tmp_path / "child.log"
+    log.write_bytes(b"x" * 100)
+    (tmp_path / "child.log.1").mkdir()
+
+    assert keep_small(log, limit=10)
+    assert log.stat().st_size == 0
