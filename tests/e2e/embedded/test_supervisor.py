@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -30,6 +30,14 @@ def spec(
     stop: Sequence[tuple[signal.Signals, float]] = ((signal.SIGTERM, 3.0),),
 ) -> ChildSpec:
     return ChildSpec(name, [sys.executable, "-I", "-c", code], {"PATH": os.defpath}, tuple(stop), layer)
+
+
+@pytest.fixture(autouse=True)
+def hang_up_is_heard() -> Iterator[None]:
+    """Under nohup SIGHUP is ignored, and the supervisor leaves it so; the tests ask what happens otherwise."""
+    former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, former)
 
 
 def signal_soon(number: signal.Signals) -> None:
