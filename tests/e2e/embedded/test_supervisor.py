@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -251,12 +252,14 @@ def test_one_that_the_system_does_not_start_now_is_tried_again(
     supervisor.wait_until(lambda: child.pid not in (first, None), "its successor", 20)
 
 
-def test_a_log_folder_that_was_removed_is_made_again(supervisor: Supervisor) -> None:
+def test_a_log_folder_that_was_removed_is_made_again(supervisor: Supervisor, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    supervisor.log_to(logs)
     child = supervisor.start(spec("sleeper", SLEEP))
     first = child.pid
     assert first is not None
-    child.log.unlink()
-    child.log.parent.rename(child.log.parent.with_name("elsewhere"))
+    shutil.rmtree(logs)
     os.kill(first, signal.SIGKILL)
 
     supervisor.wait_until(lambda: child.pid not in (first, None) and child.log.exists(), "its successor", 20)
