@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 import httpx
 
+from infinicon.cli.place import Dev
 from infinicon.settings import child_environment
 
 Wire: TypeAlias = dict[str, Any]
@@ -45,15 +46,9 @@ class ApiRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Dev):
     """Where it answers and how to get in: the content of dev.json, the data directory and the process id of `up`."""
 
-    url: str
-    api_key: str
-    tenant_id: str
-    flower_url: str
-    flower_user: str
-    flower_password: str
     data_dir: Path
     pid: int
 
