@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
-from infinicon.errors import Detail
+from infinicon.errors import Detail, InfiniconError
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
@@ -224,6 +224,11 @@ class Fault:
     message: str
     retryable: bool
     details: Mapping[str, Detail] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, error: InfiniconError, **details: Detail) -> Fault:
+        """An error put to rest, with more details where there are some."""
+        return cls(error.code, error.message, error.retryable, {**error.details, **details})
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,7 @@ def _fill(tx: Transaction, lane: Lane, limits: LaneLimits, free: int, shares: li
 @retry_conflicts
 def reconcile(sweeper: Database, *, republish_after: float, attempts: int) -> list[BatchRef]:
     """Batches to publish again: their worker died, their message got lost, or their wait is over."""
-    timeout = StageTimeout("the stage did not finish within its attempts")
-    fault = Fault(timeout.code, timeout.message, timeout.retryable)
+    fault = Fault.of(StageTimeout("the stage did not finish within its attempts"))
     with sweeper.transaction(None) as tx:
         sweeps.expire_leases(tx)
         sweeps.settle_exhausted(tx, attempts, fault)

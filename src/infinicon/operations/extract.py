@@ -40,8 +40,7 @@ def extract(database: Database, extractor: Extractor, leases: Leases, ref: Batch
             except InfiniconError as error:
                 if error.retryable:
                     raise
-                details = {**error.details, "stage": Stage.EXTRACT.value}
-                faults[episode.id] = Fault(error.code, error.message, error.retryable, details)
+                faults[episode.id] = Fault.of(error, stage=Stage.EXTRACT.value)
         created = _commit(database, f"{extractor.name}@{extractor.version}", ref, token, found, faults)
     return {"episodes": len(pending), "atoms": created, "failed": len(faults)}
 

@@ -32,7 +32,6 @@ from infinicon.errors import (
     DedupeConflict,
     Detail,
     IdempotencyConflict,
-    InfiniconError,
     InvalidContent,
     UnsupportedMediaType,
 )
@@ -118,9 +117,9 @@ def _prepare(
     if not extractor.supports(media_type):
         known: list[Detail] = [family for family, member in MEDIA_TYPES.items() if extractor.supports(member)]
         details: dict[str, Detail] = {"field": "contentType", "supported": known}
-        return _fault(UnsupportedMediaType("nothing here reads this contentType", details=details))
+        return Fault.of(UnsupportedMediaType("nothing here reads this contentType", details=details))
     if textual and not isinstance(episode.content, str):
-        return _fault(InvalidContent("content must be a string for text/*", details={"field": "content"}))
+        return Fault.of(InvalidContent("content must be a string for text/*", details={"field": "content"}))
     content = episode.content if isinstance(episode.content, str) and textual else dump(episode.content)
     canonical = content if textual else dump(episode.content, sort_keys=True)
     return NewEpisode(
@@ -194,16 +193,12 @@ def _result(scope: ScopeKey, written: Written, episode: Prepared) -> IngestResul
         return IngestResult(ref, IngestStatus.DEDUPLICATED, warnings=[gone])
     if stored.content_hmac != episode.content_hmac:
         conflict = DedupeConflict("the dedupeKey stands for other content", details={"field": "dedupeKey"})
-        return IngestResult(ref, IngestStatus.REJECTED, _fault(conflict))
+        return IngestResult(ref, IngestStatus.REJECTED, Fault.of(conflict))
     return IngestResult(ref, IngestStatus.DEDUPLICATED)
 
 
 def _ref(scope: ScopeKey, episode: UUID) -> MemoryRef:
     return MemoryRef(episode, MemoryType.EPISODE, scope.named)
-
-
-def _fault(error: InfiniconError) -> Fault:
-    return Fault(error.code, error.message, error.retryable, error.details)
 
 
 def _event(scope: ScopeKey, episode: UUID, job: UUID) -> events.NewEvent:

@@ -5,14 +5,14 @@ It runs under a role of its own that sees ids and states only.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import text
 
 from infinicon.domain import BatchRef, Fault, Lane, Stage
 from infinicon.ids import new_id
 from infinicon.store.database import Transaction, unscoped
+from infinicon.store.jobs import fault_json
 
 # One dispatcher at a time: claims are safe without it (SKIP LOCKED), the bound of the window is not.
 TAKE_TURN = text("SELECT pg_advisory_xact_lock(:key)")
@@ -207,13 +207,8 @@ def settle_exhausted(tx: Transaction, attempts: int, fault: Fault) -> int:
         if row.episodes > 1:
             tx.execute(SPLIT, {**key, "lane": row.lane, "first": new_id(), "second": new_id()})
         else:
-            error = {
-                "code": fault.code,
-                "message": fault.message,
-                "retryable": fault.retryable,
-                "details": {**fault.details, "stage": row.stage},
-            }
-            tx.execute(FAIL_BATCH, {**key, "error": json.dumps(error)})
+            staged = replace(fault, details={**fault.details, "stage": row.stage})
+            tx.execute(FAIL_BATCH, {**key, "error": fault_json(staged)})
         tx.execute(UNSTAGE, key)
         tx.execute(CLOSE, key)
     return len(rows)

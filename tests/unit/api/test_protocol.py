@@ -39,7 +39,7 @@ class Wire(asyncio.Transport):
     resume_reading = pause_reading
 
 
-def hear(*pieces: bytes) -> Wire:
+def hear(*pieces: bytes, until_it_hangs_up: bool = False) -> Wire:
     """What a server that answers every readable request with 200 says to these pieces."""
 
     async def scenario() -> Wire:
@@ -50,6 +50,8 @@ def hear(*pieces: bytes) -> Wire:
         for piece in pieces:
             protocol.data_received(piece)
         await asyncio.gather(*protocol.tasks)
+        if until_it_hangs_up:
+            await asyncio.wait_for(wire.hung_up.wait(), 10)
         protocol.connection_lost(None)
         return wire
 
@@ -102,16 +104,5 @@ def test_a_head_has_to_come_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand connections that send half a head used up all file descriptors, health's too."""
     monkeypatch.setattr(limits, "HEAD_SECONDS", 0.01)
 
-    async def scenario(*pieces: bytes) -> Wire:
-        config = uvicorn.Config(Response("fine"), http=Protocol, ws="none", log_config=None, access_log=False)
-        config.load()
-        protocol, wire = Protocol(config, ServerState(), {}), Wire()
-        protocol.connection_made(wire)
-        for piece in pieces:
-            protocol.data_received(piece)
-        await asyncio.wait_for(wire.hung_up.wait(), 10)
-        protocol.connection_lost(None)
-        return wire
-
     for half in ((), (HEAD,), (HEAD + b"X: ", b"a")):
-        assert "must be there within" in str(refusal(asyncio.run(scenario(*half)))["message"])
+        assert "must be there within" in str(refusal(hear(*half, until_it_hangs_up=True))["message"])

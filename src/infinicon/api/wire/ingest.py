@@ -28,7 +28,7 @@ from infinicon.api.wire.shared import (
     scope_of,
     warnings_to_wire,
 )
-from infinicon.api.wire.validate import Body, check, fault_of, refused, rule, storable_size
+from infinicon.api.wire.validate import Body, check, refused, rule, storable_size
 from infinicon.errors import InfiniconError, InvalidContent, TooLarge
 
 TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"  # noqa: S105 -- the `token` of RFC 9110, 5.6.2
@@ -128,7 +128,7 @@ def _episode_or_fault(sent: object) -> domain.IngestEpisode | domain.Fault:
     try:
         return _episode(sent)
     except InfiniconError as error:
-        return fault_of(error)
+        return domain.Fault.of(error)
 
 
 def _episode(sent: object) -> domain.IngestEpisode:

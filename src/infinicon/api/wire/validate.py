@@ -9,8 +9,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from infinicon.api import strict_json
-from infinicon.domain import Fault
-from infinicon.errors import InfiniconError, InvalidRequest
+from infinicon.errors import InvalidRequest
 
 RULES = {
     "missing": "is required",
@@ -76,10 +75,6 @@ def _refusal(error: ErrorDetails, whole: str) -> InvalidRequest:
 
 def refused(field: str, broken: str) -> InvalidRequest:
     return InvalidRequest(f"{field} {broken}", details={"field": field, "rule": broken})
-
-
-def fault_of(error: InfiniconError) -> Fault:
-    return Fault(error.code, error.message, error.retryable, error.details)
 
 
 def is_storable(text: str) -> bool:
