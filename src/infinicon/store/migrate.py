@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from infinicon.errors import MissingDependency, Unavailable
 from infinicon.store.database import unscoped
 
-HEAD = "0001"
+HEAD = "0002"
 MIGRATIONS_LOCK = 4_932_117_603  # an arbitrary number, the same in every release
 
 TAKE_LOCK = text("SELECT pg_advisory_xact_lock(:key)")
