@@ -27,7 +27,8 @@ import psycopg
 
 from bench.cpu_profile import CpuProfile, busy_seconds, own_seconds
 from infinicon.cli import transcript
-from infinicon.cli.instance import Client, Instance, Wire, let_signals_unwind, running
+from infinicon.cli.client import Wire
+from infinicon.cli.instance import Client, Instance, let_signals_unwind, running
 from infinicon.embedded.postgres import DATABASE, Postgres
 from infinicon.embedded.secrets import load_or_create
 from infinicon.keyring import new_api_key

@@ -103,6 +103,12 @@ class Settings(BaseSettings):
         SecretStr(""), description="Flower's password; without one Flower does not start."
     )
 
+    # The command line, as a client
+    url: str = Field("", description="The server that commands talk to, instead of a running `infinicon up`.")
+    api_key: SecretStr = Field(SecretStr(""), description="The API key for INFINICON_URL.")
+    data_dir: Path | None = Field(None, description="The data directory of the `infinicon up` that commands talk to.")
+    namespace: str = Field("", description="The namespace of commands that are given none.")
+
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="What the processes log.")
 
     @field_validator("encoder_url")

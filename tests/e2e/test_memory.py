@@ -9,7 +9,9 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from infinicon.cli.instance import ApiRefused, Client, Instance, Wire
+from infinicon.cli.client import Wire
+from infinicon.cli.faults import ApiRefused
+from infinicon.cli.instance import Client, Instance
 from tests.waiting import wait_until
 
 NIL = str(UUID(int=0))

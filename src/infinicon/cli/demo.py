@@ -15,7 +15,9 @@ from rich.console import Console
 
 from infinicon.cli import demo_view as view
 from infinicon.cli import transcript
-from infinicon.cli.instance import ApiRefused, Client, Instance, InstanceFailed, Wire, let_signals_unwind, running
+from infinicon.cli.client import Wire
+from infinicon.cli.faults import CommandFailed
+from infinicon.cli.instance import Client, Instance, InstanceFailed, let_signals_unwind, running
 
 QUESTIONS = (
     "Houston, what problem have they had?",
@@ -52,7 +54,7 @@ def run_demo(sample: Path | None, data_dir: Path | None, *, keep: bool) -> int:
         episodes = transcript.read(sample or transcript.SAMPLE)
         with _directory(data_dir, keep=keep, console=console) as directory:
             _run(directory, episodes, console, outcome)
-    except (InstanceFailed, ApiRefused, OSError, httpx.HTTPError) as fault:
+    except (InstanceFailed, CommandFailed, OSError, httpx.HTTPError) as fault:
         outcome.faults.append(str(fault) or type(fault).__name__)
     except KeyboardInterrupt:
         outcome.faults.append("interrupted")

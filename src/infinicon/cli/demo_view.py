@@ -14,7 +14,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from infinicon.cli.instance import Instance, Wire
+from infinicon.cli.client import Wire
+from infinicon.cli.instance import Instance
 from infinicon.cli.transcript import Progress
 
 SPEAKERS = {"CDR": "Lovell", "CMP": "Swigert", "LMP": "Haise", "CC": "Houston", "SC": "spacecraft"}

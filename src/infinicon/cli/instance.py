@@ -17,15 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
 from types import FrameType, MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import httpx
 
+from infinicon.cli import client
+from infinicon.cli.client import Wire
+from infinicon.cli.connection import Connection
+from infinicon.cli.faults import ApiRefused
 from infinicon.cli.place import Dev
 from infinicon.settings import child_environment
-
-Wire: TypeAlias = dict[str, Any]
-"""A JSON object as it travels."""
 
 READY = "infinicon is ready: "
 START_SECONDS = 180.0
@@ -34,15 +35,6 @@ STOP_SECONDS = 15.0
 
 class InstanceFailed(Exception):
     """`infinicon up` did not start, or did not stop; the message says where its log is."""
-
-
-class ApiRefused(Exception):
-    """The API answered with an error. Holds status and code, never what was sent."""
-
-    def __init__(self, path: str, status: int, code: str) -> None:
-        super().__init__(f"{path} answered {status} {code}")
-        self.status = status
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,33 +66,26 @@ class Instance(Dev):
 
 
 class Client:
-    """Memory API v0 for one namespace. Safe to call from several threads."""
+    """Memory API v0 for one namespace of an instance. Safe to call from several threads."""
 
     def __init__(self, instance: Instance, namespace: str, *, timeout: float = 120.0) -> None:
         self.scope: Wire = {"tenantId": instance.tenant_id, "namespaceId": namespace}
-        self.http = httpx.Client(
-            base_url=instance.url, headers={"Authorization": f"Bearer {instance.api_key}"}, timeout=timeout
-        )
+        self.api = client.Client(Connection(instance.url, instance.api_key), timeout=timeout)
+
+    @property
+    def http(self) -> httpx.Client:
+        """For requests that need more than a body."""
+        return self.api.http
 
     def __enter__(self) -> Client:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.http.close()
+        self.api.http.close()
 
     def post(self, path: str, body: Mapping[str, object]) -> Wire:
-        """The answer to `body` with the scope added.
-
-        Raises:
-            ApiRefused: any status but 200.
-        """
-        # ASCII with escapes: a lone surrogate then travels as JSON has it, and the API is asked what it makes of it.
-        raw = json.dumps({"scope": self.scope, **body})
-        answer = self.http.post(path, content=raw, headers={"Content-Type": "application/json"})
-        if answer.status_code != 200:
-            raise ApiRefused(path, answer.status_code, _code(answer))
-        reply: Wire = answer.json()
-        return reply
+        """The answer to `body` with the scope added. Raises ApiRefused, NoServer."""
+        return self.api.post(path, {"scope": self.scope, **body})
 
     def ingest(self, episodes: Sequence[Wire], **fields: object) -> Wire:
         return self.post("/v0/ingest", {"episodes": episodes, **fields})
@@ -122,13 +107,6 @@ class Client:
 
     def job(self, job_id: str) -> Wire:
         return self.post("/v0/get-job", {"jobId": job_id})
-
-
-def _code(answer: httpx.Response) -> str:
-    try:
-        return str(answer.json()["code"])
-    except (ValueError, KeyError, TypeError):
-        return "(not a MemoryApiError)"
 
 
 def start(

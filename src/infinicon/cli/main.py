@@ -14,16 +14,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["up"]:
         _leave_in_peace_while_loading()
-    from infinicon.cli.commands import app
+    import infinicon.cli.commands  # noqa: F401 - registers them
+    from infinicon.cli import exits
+    from infinicon.cli.app import app
+    from infinicon.cli.faults import CommandFailed
     from infinicon.errors import InfiniconError
     from infinicon.settings import SettingsError
 
     try:
         app(given)
     except SettingsError as fault:
-        _end(str(fault), 2)
+        _end(str(fault), exits.USAGE)
+    except CommandFailed as fault:
+        _end(fault.message, fault.exit_code, fault.remedy)
     except InfiniconError as fault:
-        _end(fault.message, 1)
+        _end(fault.message, exits.FAILED)
+    except BrokenPipeError:
+        _leave_a_closed_pipe()
 
 
 def _leave_in_peace_while_loading() -> None:
@@ -36,6 +43,12 @@ def _leave_in_peace_while_loading() -> None:
         signal.signal(number, leave)
 
 
-def _end(message: str, code: int) -> None:
-    sys.stderr.write(f"infinicon: {message}\n")
+def _leave_a_closed_pipe() -> None:
+    """Whoever read our output has seen enough (`infinicon export … | head`). Python must not complain again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(128 + signal.SIGPIPE)
+
+
+def _end(message: str, code: int, remedy: str = "") -> None:
+    sys.stderr.write(f"infinicon: {message}\n" + (f"  {remedy}\n" if remedy else ""))
     sys.exit(code)

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from infinicon.cli.instance import Client, Wire
+from infinicon.cli.client import Wire
+from infinicon.cli.instance import Client
 
 SAMPLE = Path(__file__).parents[3] / "samples" / "apollo13.jsonl.gz"
 NAMESPACE = "apollo13"

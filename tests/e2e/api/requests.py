@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import psutil
 
-from infinicon.cli.instance import Client, Instance, Wire
+from infinicon.cli.client import Wire
+from infinicon.cli.instance import Client, Instance
 
 JSON = {"Content-Type": "application/json"}
 ROUTES = ("/v0/ingest", "/v0/query", "/v0/hydrate", "/v0/get-job")

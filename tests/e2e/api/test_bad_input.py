@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from infinicon.cli.instance import Client, Instance, Wire
+from infinicon.cli.client import Wire
+from infinicon.cli.instance import Client, Instance
 from tests.e2e.api.requests import JSON, ROUTES, api_process, logs_of, note, refusal, send, valid_body
 
 MIB = 1024 * 1024

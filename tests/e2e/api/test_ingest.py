@@ -9,7 +9,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from infinicon.cli.instance import Client, Wire
+from infinicon.cli.client import Wire
+from infinicon.cli.instance import Client
 from tests.e2e.api.requests import JSON, NIL, content_of, ingest_indexed, note, refusal, send
 
 FAULTY: dict[str, tuple[object, str]] = {

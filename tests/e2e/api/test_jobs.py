@@ -7,7 +7,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from infinicon.cli.instance import Client, Wire
+from infinicon.cli.client import Wire
+from infinicon.cli.instance import Client
 from tests.e2e.api.requests import note, refusal, send
 from tests.waiting import wait_until
 

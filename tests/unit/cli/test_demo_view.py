@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from infinicon.cli import demo_view as view
-from infinicon.cli.instance import Instance, Wire
+from infinicon.cli.client import Wire
+from infinicon.cli.instance import Instance
 from infinicon.cli.transcript import Progress
 
 

@@ -14,7 +14,8 @@ import httpx
 import pytest
 
 from infinicon.cli import instance
-from infinicon.cli.instance import ApiRefused, Client, Instance, InstanceFailed
+from infinicon.cli.faults import ApiRefused
+from infinicon.cli.instance import Client, Instance, InstanceFailed
 
 DEV = {
     "url": "http://127.0.0.1:1",
@@ -43,7 +44,7 @@ def wait_for_ready(child: subprocess.Popen[str]) -> None:
 
 def client_that(handler: httpx.MockTransport) -> Client:
     client = Client(Instance("http://x", "inf_test", "t-1", "", "", "", Path("/"), 0), "space")
-    client.http = httpx.Client(base_url="http://x", transport=handler)
+    client.api.http = httpx.Client(base_url="http://x", transport=handler)
     return client
 
 
@@ -116,7 +117,7 @@ def test_the_scope_goes_with_every_request() -> None:
 @pytest.mark.parametrize(
     ("reply", "code"),
     [
-        (httpx.Response(403, json={"code": "unauthorized"}), "unauthorized"),
+        (httpx.Response(403, json={"code": "unauthorized", "message": "no", "retryable": False}), "unauthorized"),
         (httpx.Response(502, text="<html>"), "not a MemoryApiError"),
     ],
 )

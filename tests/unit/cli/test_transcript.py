@@ -11,7 +11,8 @@ from typing import cast
 import pytest
 
 from infinicon.cli import transcript
-from infinicon.cli.instance import Client, Wire
+from infinicon.cli.client import Wire
+from infinicon.cli.instance import Client
 
 LINE = {"n": 7, "at": "1970-04-11T19:13:05Z", "get": "00:00:00:05", "speaker": "CDR", "text": "Yaw program."}
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from infinicon.cli.commands import WorkerKind
+from infinicon.cli.commands.processes import WorkerKind
 from infinicon.embedded.postgres import STOP
 from infinicon.embedded.processes import PROCESSES, WORKER_KINDS, Process, child_spec
 from infinicon.settings import Settings

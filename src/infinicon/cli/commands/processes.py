@@ -1,4 +1,4 @@
-"""The commands. Everything heavy is imported inside the command that needs it, so that `--help` is instant."""
+"""The processes: `up` with all of them, each on its own, the schema they need, and the demo."""
 
 from __future__ import annotations
 
@@ -8,15 +8,8 @@ from typing import Annotated
 
 import typer
 
+from infinicon.cli.app import app
 from infinicon.settings import Settings, set_for_libraries, settings
-
-app = typer.Typer(
-    name="infinicon",
-    help="A self-hosted memory runtime for AI agents.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
 
 
 class WorkerKind(StrEnum):
@@ -25,23 +18,6 @@ class WorkerKind(StrEnum):
     cpu = "cpu"
     interactive = "interactive"
     embed = "embed"
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        import infinicon
-
-        print(infinicon.__version__)
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    _version: Annotated[
-        bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
-    ] = False,
-) -> None:
-    """What stands before a command."""
 
 
 def _named(text: str | Path) -> Path:

@@ -1,0 +1,9 @@
+"""The commands, one module for each group. Everything heavy is imported inside the command that needs it: `--help` is instant.
+
+Importing this package registers them, in the order in which `infinicon --help` shows them.
+"""
+
+from __future__ import annotations
+
+from infinicon.cli.commands import processes as processes
+from infinicon.cli.commands import read as read

@@ -1,0 +1,85 @@
+"""Questions to a server: query, hydrate, namespaces, stats."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from infinicon.cli.app import app
+from infinicon.cli.options import (
+    AgentOption,
+    DataDirOption,
+    JsonOption,
+    NamespaceOption,
+    SessionOption,
+    UrlOption,
+    namespace_of,
+)
+
+
+@app.command(epilog='Example: infinicon query "Where does Rosa live now?" --namespace home')
+def query(
+    text: Annotated[str, typer.Argument(help="The question, in your own words.")],
+    namespace: NamespaceOption = None,
+    agent: AgentOption = None,
+    session: SessionOption = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to show.")] = 10,
+    strong: Annotated[bool, typer.Option("--strong", help="Wait for everything that was accepted before.")] = False,
+    refs_only: Annotated[bool, typer.Option("--refs", help="Ranked refs without their content.")] = False,
+    json: JsonOption = False,
+    url: UrlOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Find memory: what answers the question best, with its source."""
+    from infinicon.cli import reading
+    from infinicon.cli.client import Client
+    from infinicon.cli.connection import find
+
+    with Client(find(url, data_dir)) as client:
+        scope = client.scope(namespace_of(namespace), agent, session)
+        reading.query(client, scope, text, limit=limit, strong=strong, refs_only=refs_only, as_json=json)
+
+
+@app.command(epilog="Example: infinicon hydrate 019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3d --namespace home")
+def hydrate(
+    ids: Annotated[list[str], typer.Argument(help="Ids of memories, as query shows them; TYPE:ID or ID alone.")],
+    namespace: NamespaceOption = None,
+    json: JsonOption = False,
+    url: UrlOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Show whole memories: content, author, times, and where each comes from. Exit code 5 where one is missing."""
+    from infinicon.cli import reading
+    from infinicon.cli.client import Client
+    from infinicon.cli.connection import find
+
+    with Client(find(url, data_dir)) as client:
+        reading.hydrate(client, client.scope(namespace_of(namespace)), ids, as_json=json)
+
+
+@app.command(epilog="Example: infinicon namespaces --json")
+def namespaces(json: JsonOption = False, url: UrlOption = None, data_dir: DataDirOption = None) -> None:
+    """List the namespaces that the key may use."""
+    from infinicon.cli import reading
+    from infinicon.cli.client import Client
+    from infinicon.cli.connection import find
+
+    with Client(find(url, data_dir)) as client:
+        reading.namespaces(client, as_json=json)
+
+
+@app.command(epilog="Example: infinicon stats --namespace home")
+def stats(
+    namespace: NamespaceOption = None,
+    json: JsonOption = False,
+    url: UrlOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Count what a namespace holds: memories by type and status, episodes on their way, jobs, index rows."""
+    from infinicon.cli import reading
+    from infinicon.cli.client import Client
+    from infinicon.cli.connection import find
+
+    with Client(find(url, data_dir)) as client:
+        reading.stats(client, client.scope(namespace_of(namespace)), as_json=json)

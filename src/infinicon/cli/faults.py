@@ -1,0 +1,84 @@
+"""What can go wrong for a command, each with the exit code it ends with and the remedy it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from infinicon.cli import exits
+
+
+class CommandFailed(Exception):
+    """The command cannot go on. `message` says what happened, `remedy` what to do about it."""
+
+    EXIT: ClassVar[int] = exits.FAILED
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    @property
+    def exit_code(self) -> int:
+        """What the process ends with (exits.py)."""
+        return self.EXIT
+
+
+class WrongUsage(CommandFailed):
+    """What the command line says does not make sense together."""
+
+    EXIT = exits.USAGE
+
+
+class NoServer(CommandFailed):
+    """Nobody answers, or nothing says where to ask."""
+
+    EXIT = exits.NO_SERVER
+
+
+class ApiRefused(CommandFailed):
+    """The API answered with an error: a MemoryApiError, or what a proxy made of it. Never holds what was sent."""
+
+    def __init__(
+        self,
+        path: str,
+        status: int,
+        code: str,
+        message: str = "",
+        *,
+        retryable: bool = False,
+        details: Mapping[str, Any] = MappingProxyType({}),
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(
+            f"{path} answered {status} {code}" + (f": {message}" if message else ""), _remedy(status, code)
+        )
+        self.status = status
+        self.code = code
+        self.reason = message
+        self.retryable = retryable
+        self.details = details
+        self.retry_after = retry_after
+
+    @property
+    def exit_code(self) -> int:
+        if self.status in {401, 403}:
+            return exits.REFUSED
+        if self.status == 404 and self.code == "not_found":
+            return exits.NOT_FOUND
+        return exits.TEMPORARY if self.retryable or self.status in {429, 502, 503, 504} else exits.FAILED
+
+
+def _remedy(status: int, code: str) -> str:
+    if status == 401:
+        return "check INFINICON_API_KEY: `infinicon keys list` shows which keys are valid"
+    if status == 403:
+        return "use a key that has the permission and the namespace: `infinicon keys create --help`"
+    if status == 404 and code != "not_found":
+        return "is this the address of an Infinicon server? INFINICON_URL names the root, without a path"
+    if status == 413:
+        return "send less at once"
+    if status in {429, 502, 503, 504}:
+        return "try again in a moment; `infinicon doctor` says what is slow or down"
+    return ""
