@@ -94,6 +94,11 @@ class Settings(BaseSettings):
         2.0, gt=0, description="First wait before a stage is tried again; doubles with each attempt."
     )
     reconcile_every: float = Field(5.0, gt=0, description="How often beat looks for lost work.")
+    event_retention: float = Field(
+        30 * 86_400.0,
+        gt=0,
+        description="Events are kept for so long; a cursor that stands before the oldest is refused.",
+    )
 
     # Flower
     flower_host: str = Field("127.0.0.1", description="Where Flower listens; loopback unless you say otherwise.")

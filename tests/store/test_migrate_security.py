@@ -161,7 +161,9 @@ def refused(url: str, statement: str) -> bool:
         "INSERT INTO tenants (name) VALUES ('x')",
         "UPDATE tenants SET name = 'x'",
         "DELETE FROM tenants",
-        "UPDATE keys SET revoked_at = NULL",
+        "UPDATE keys SET permissions = '{admin}'",
+        "UPDATE keys SET digest = sha256('mine')",
+        "SELECT digest FROM keys",
         "DELETE FROM keys",
         "INSERT INTO keys (tenant, id, digest, permissions) VALUES (1, gen_random_uuid(), sha256('x'), '{admin}')",
         "DELETE FROM events",
@@ -202,6 +204,8 @@ def test_what_the_sweeper_may_read_is_ids_states_and_times(sql: Sql) -> None:
         "memories": ["id", "status", "tenant"],
         "staged_vectors": ["batch", "tenant"],
         "idempotency": ["created_at", "key_hmac", "tenant"],
+        "events": ["namespace", "occurred_at", "seq", "tenant"],
+        "namespace_counters": ["events_floor", "namespace", "tenant"],
         "celery.task_results": ["done_at", "task_id", "updated_at"],
     }
     for table in ("batches", "queued_episodes"):
@@ -215,7 +219,12 @@ def test_the_sweeper_cannot_read_what_was_written(cluster: Cluster, column: str)
     assert refused(cluster.sweeper_url, f"SELECT {column} FROM memories")
 
 
-@pytest.mark.parametrize("table", ["tenants", "namespaces", "keys", "links", "events", "space_rows", "postings"])
+@pytest.mark.parametrize("column", ["memory", "job", "agent_id", "session_id", "type"])
+def test_the_sweeper_cannot_read_what_events_are_about(cluster: Cluster, column: str) -> None:
+    assert refused(cluster.sweeper_url, f"SELECT {column} FROM events")
+
+
+@pytest.mark.parametrize("table", ["tenants", "namespaces", "keys", "links", "space_rows", "postings"])
 def test_the_sweeper_has_no_business_in(cluster: Cluster, table: str) -> None:
     assert refused(cluster.sweeper_url, f"SELECT count(*) FROM {table}")
 

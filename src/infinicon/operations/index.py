@@ -52,6 +52,7 @@ def _event(memory: Published) -> events.NewEvent:
         EventType.MEMORY_INDEXED,
         memory.id,
         memory.type,
-        agent_id=memory.agent_id,
-        session_id=memory.session_id,
+        memory.job,
+        memory.agent_id,
+        memory.session_id,
     )

@@ -56,11 +56,12 @@ class StagedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A memory that became visible."""
+    """A memory that became visible, through work of `job`: one of them, where several had it in this batch."""
 
     id: UUID
     type: MemoryType
     namespace: int
+    job: UUID
     agent_id: str | None
     session_id: str | None
 
@@ -167,14 +168,14 @@ ACTIVATE_ATOMS = text("""
       AND l.tenant = q.tenant AND l.to_id = q.episode AND l.link_type = 'derived_from'
       AND m.tenant = l.tenant AND m.id = l.from_id AND m.status = 'pending'
       AND EXISTS (SELECT FROM space_rows s WHERE s.tenant = m.tenant AND s.memory = m.id)
-    RETURNING m.id, m.type, m.namespace, m.agent_id, m.session_id
+    RETURNING m.id, m.type, m.namespace, q.job, m.agent_id, m.session_id
 """)
 
 ACTIVATE_EPISODES = text("""
     UPDATE memories m SET status = 'active', updated_at = now()
     FROM queued_episodes q
     WHERE q.tenant = :tenant AND q.batch = :batch AND m.tenant = q.tenant AND m.id = q.episode AND m.status = 'pending'
-    RETURNING m.id, m.type, m.namespace, m.agent_id, m.session_id
+    RETURNING m.id, m.type, m.namespace, q.job, m.agent_id, m.session_id
 """)
 
 FINISH = text("""
@@ -276,7 +277,7 @@ def publish(
             copy.write_row((memory, chunk, list(terms), frequencies, min(sum(frequencies), 32_767)))
     added = {row.namespace: (row.rows, int(row.lexemes)) for row in tx.execute(PUBLISH, key)}
     active = [
-        Published(row.id, MemoryType(row.type), row.namespace, row.agent_id, row.session_id)
+        Published(row.id, MemoryType(row.type), row.namespace, row.job, row.agent_id, row.session_id)
         for statement in (ACTIVATE_ATOMS, ACTIVATE_EPISODES)
         for row in tx.execute(statement, key)
     ]

@@ -17,6 +17,7 @@ from infinicon.domain import BatchRef, Lane, Stage
 from infinicon.errors import InfiniconError, Internal, LeaseLost
 from infinicon.operations.dispatch import forget
 from infinicon.operations.embed import embed
+from infinicon.operations.events import expire
 from infinicon.operations.extract import extract
 from infinicon.operations.index import index
 from infinicon.runtime import runtime
@@ -87,3 +88,4 @@ def reconcile_lost() -> None:
 @app.task(name=names.FORGET, ignore_result=True, send_events=False)
 def forget_done() -> None:
     _run(lambda: forget(runtime().sweeper, RETENTION))
+    _run(lambda: expire(runtime().sweeper, runtime().settings.event_retention))

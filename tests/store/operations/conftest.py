@@ -24,11 +24,13 @@ from infinicon.domain import (
     QueryReply,
     QueryRequest,
     Scope,
+    ScopeKey,
     Span,
     Stage,
 )
 from infinicon.keyring import Keyring
 from infinicon.operations import dispatch as dispatching
+from infinicon.operations import events as events_operation
 from infinicon.operations.dispatch import LaneLimits
 from infinicon.operations.embed import embed
 from infinicon.operations.extract import extract
@@ -43,6 +45,7 @@ from infinicon.ports import Embedder, Extractor, ModelInfo, Vectors
 from infinicon.settings import Settings
 from infinicon.store import tenancy
 from infinicon.store.database import Database
+from tests.store.operations.feeds import Feed
 
 
 class WordEmbedder:
@@ -177,3 +180,16 @@ def new_pipeline(
 @pytest.fixture
 def pipeline(new_pipeline: Callable[[], Pipeline]) -> Pipeline:
     return new_pipeline()
+
+
+@pytest.fixture
+def feed(app: Database, scope: ScopeKey) -> Feed:
+    return Feed(app, scope)
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows of 5 positions, two for a page; 4 events forgotten at once."""
+    monkeypatch.setattr(events_operation, "WIDTH", 5)
+    monkeypatch.setattr(events_operation, "WINDOWS", 2)
+    monkeypatch.setattr(events_operation, "FORGOTTEN_AT_ONCE", 4)
