@@ -31,3 +31,12 @@ def new_id(clock: Clock = _clock) -> UUID:
     tick = clock.tick()
     stamp, counter = tick >> 12, tick & 0xFFF
     return UUID(int=stamp << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | secrets.randbits(62))
+
+
+def parse_id(text: str) -> UUID | None:
+    """An id in its canonical form; other spellings of an id are other ids, and None."""
+    try:
+        value = UUID(text)
+    except ValueError:
+        return None
+    return value if str(value) == text else None

@@ -36,6 +36,19 @@ QUERY_LIMIT_DEFAULT = 10
 
 REFS = 1_000
 
+KEY_NAMESPACES = 1_000
+
+EVENTS = 1_000
+EVENTS_DEFAULT = 100
+EVENT_TYPES = 64
+STREAMS = 512
+STREAMS_PER_KEY = 128
+"""Event streams at once, of the process and of one key. They hold neither a thread nor a connection while nothing happens."""
+HEARTBEAT_SECONDS = 10.0
+"""A stream is never silent for longer, give or take a moment."""
+STREAM_STALL_SECONDS = 60.0
+"""A reader that takes nothing for so long while there is something to take is hung up on."""
+
 WAITING_REQUESTS = 1_000
 """Requests that wait for consistency `indexed` or `strong` at once. They hold neither a thread nor a connection."""
 
@@ -65,6 +78,13 @@ def document(*, body_bytes: int, concurrent_requests: int, wait_seconds: float) 
         "queryLimit": QUERY_LIMIT,
         "queryLimitDefault": QUERY_LIMIT_DEFAULT,
         "refsPerRequest": REFS,
+        "namespacesPerKey": KEY_NAMESPACES,
+        "eventsPerPage": EVENTS,
+        "eventsPerPageDefault": EVENTS_DEFAULT,
+        "streams": STREAMS,
+        "streamsPerKey": STREAMS_PER_KEY,
+        "streamHeartbeatSeconds": HEARTBEAT_SECONDS,
+        "streamStallSeconds": STREAM_STALL_SECONDS,
         "concurrentRequests": concurrent_requests,
         "waitingRequests": WAITING_REQUESTS,
         "waitSeconds": wait_seconds,

@@ -9,7 +9,17 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
-from infinicon.api import limits
+from infinicon.api import limits, openapi_admin
+from infinicon.api.openapi_parts import (
+    EPISODE_REF,
+    SCHEMAS,
+    SCOPE,
+    WITH_BODY,
+    health,
+    operation,
+    parameter,
+    scope_parameters,
+)
 from infinicon.api.wire.hydrate import HydrateReply, HydrateRequest
 from infinicon.api.wire.ingest import IngestEpisode, IngestReply, IngestRequest
 from infinicon.api.wire.jobs import GetJobRequest, Job
@@ -18,7 +28,6 @@ from infinicon.api.wire.shared import MemoryApiError
 from infinicon.api.wire.validate import Body
 from infinicon.settings import Settings
 
-SCHEMAS = "#/components/schemas/{model}"
 MODELS: Sequence[type[Body]] = (
     IngestRequest,
     IngestEpisode,
@@ -30,6 +39,7 @@ MODELS: Sequence[type[Body]] = (
     GetJobRequest,
     Job,
     MemoryApiError,
+    *openapi_admin.MODELS,
 )
 
 DESCRIPTION = """A self-hosted memory runtime for AI agents: Memory API v0.
@@ -53,77 +63,7 @@ otherwise the answer is 504 `consistency_unavailable`.
 requests at once than `concurrentRequests` are 429 with Retry-After.
 """
 
-ERRORS = {
-    400: "invalid_request, invalid_cursor, scope_mismatch: the body, the count, the scope or a parameter breaks a rule.",
-    401: "unauthorized: no valid key.",
-    403: "unauthorized: the key lacks the permission, the tenant or the namespace.",
-    404: "not_found: unknown, foreign and malformed ids alike.",
-    413: "too_large: the body is over its limit.",
-    415: "unsupported_media_type: the body is not JSON in UTF-8, or is compressed.",
-    422: "idempotency_conflict: the same Idempotency-Key came with another body.",
-    429: "overloaded: come back after Retry-After seconds.",
-    500: "internal: a fault of ours.",
-    503: "unavailable: the database or the encoder does not answer.",
-    504: "index_timeout, consistency_unavailable: what was waited for did not happen in time.",
-}
-WITH_BODY = (400, 401, 403, 413, 415, 429, 500, 503)
-
-SCOPE = {"tenantId": "acme", "namespaceId": "support"}
-EPISODE_REF = {"id": "019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3d", "type": "episode", "scope": SCOPE}
-
-
-def _json(model: type[Body], example: object = None) -> dict[str, Any]:
-    media: dict[str, Any] = {"schema": {"$ref": SCHEMAS.format(model=model.__name__)}}
-    if example is not None:
-        media["example"] = example
-    return {"application/json": media}
-
-
-def _failures(statuses: Sequence[int]) -> dict[str, Any]:
-    answers = {str(status): {"description": ERRORS[status], "content": _json(MemoryApiError)} for status in statuses}
-    if "401" in answers:
-        answers["401"]["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}}}
-    for status in {"429", "503"} & answers.keys():
-        answers[status]["headers"] = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
-    return {**answers, "default": {"description": "Any other error.", "content": _json(MemoryApiError)}}
-
-
-def _operation(
-    name: str,
-    summary: str,
-    *,
-    reply: type[Body],
-    statuses: Sequence[int],
-    request: type[Body] | None = None,
-    example: object = None,
-    parameters: Sequence[dict[str, Any]] = (),
-) -> dict[str, Any]:
-    """Keyword arguments for a route's decorator."""
-    extra: dict[str, Any] = {
-        "security": [{"apiKey": []}],
-        "responses": {"200": {"description": "The answer.", "content": _json(reply)}, **_failures(statuses)},
-    }
-    if request is not None:
-        extra["requestBody"] = {"required": True, "content": _json(request, example)}
-    if parameters:
-        extra["parameters"] = list(parameters)
-    return {"operation_id": name, "summary": summary, "openapi_extra": extra}
-
-
-def _parameter(name: str, place: str, description: str, *, required: bool, longest: int) -> dict[str, Any]:
-    schema = {"type": "string", "minLength": 1, "maxLength": longest}
-    return {"name": name, "in": place, "required": required, "description": description, "schema": schema}
-
-
-def _health(name: str, summary: str, status: str, failures: Sequence[int] = ()) -> dict[str, Any]:
-    schema = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string", "const": status}}}
-    answers: dict[str, Any] = {"200": {"description": "Yes.", "content": {"application/json": {"schema": schema}}}}
-    for failure in failures:
-        answers[str(failure)] = {"description": ERRORS[failure], "content": _json(MemoryApiError)}
-    return {"operation_id": name, "summary": summary, "openapi_extra": {"responses": answers}}
-
-
-INGEST = _operation(
+INGEST = operation(
     "ingest",
     "Write one or more episodes into memory",
     request=IngestRequest,
@@ -136,7 +76,7 @@ INGEST = _operation(
         ],
     },
     parameters=[
-        _parameter(
+        parameter(
             "Idempotency-Key",
             "header",
             "Visible ASCII. The same key with the same body replays the whole reply; with another body it is a conflict.",
@@ -145,7 +85,7 @@ INGEST = _operation(
         )
     ],
 )
-QUERY = _operation(
+QUERY = operation(
     "query",
     "Find memory: ranked refs, without content",
     request=QueryRequest,
@@ -153,7 +93,7 @@ QUERY = _operation(
     statuses=(*WITH_BODY, 504),
     example={"scope": SCOPE, "query": "Where is the gate code?", "limit": 5},
 )
-HYDRATE = _operation(
+HYDRATE = operation(
     "hydrate",
     "Load whole objects for refs",
     request=HydrateRequest,
@@ -161,7 +101,7 @@ HYDRATE = _operation(
     statuses=WITH_BODY,
     example={"scope": SCOPE, "refs": [EPISODE_REF], "includeProvenance": True},
 )
-GET_JOB = _operation(
+GET_JOB = operation(
     "getJob",
     "What became of accepted work",
     request=GetJobRequest,
@@ -169,21 +109,18 @@ GET_JOB = _operation(
     statuses=(*WITH_BODY, 404),
     example={"scope": SCOPE, "jobId": "019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3e"},
 )
-READ_JOB = _operation(
+READ_JOB = operation(
     "readJob",
     "What became of accepted work (the same answer as getJob)",
     reply=Job,
     statuses=(400, 401, 403, 404, 429, 500, 503),
     parameters=[
-        _parameter("jobId", "path", "From the reply of ingest.", required=True, longest=limits.IDENTIFIER_CHARACTERS),
-        _parameter("tenantId", "query", "Of the scope.", required=True, longest=limits.IDENTIFIER_CHARACTERS),
-        _parameter("namespaceId", "query", "Of the scope.", required=True, longest=limits.IDENTIFIER_CHARACTERS),
-        _parameter("agentId", "query", "Of the scope.", required=False, longest=limits.IDENTIFIER_CHARACTERS),
-        _parameter("sessionId", "query", "Of the scope.", required=False, longest=limits.IDENTIFIER_CHARACTERS),
+        parameter("jobId", "path", "From the reply of ingest.", required=True, longest=limits.IDENTIFIER_CHARACTERS),
+        *scope_parameters(),
     ],
 )
-HEALTHZ = _health("healthz", "Does the process live?", "ok")
-READYZ = _health("readyz", "Can it serve: database, schema and encoder?", "ready", failures=(503,))
+HEALTHZ = health("healthz", "Does the process live?", "ok")
+READYZ = health("readyz", "Can it serve: database, schema and encoder?", "ready", failures=(503,))
 
 
 def _without_null_defaults(schema: Any) -> Any:

@@ -14,9 +14,14 @@ def allow(caller: Caller, scope: Scope, permission: Permission) -> None:
     Raises:
         Unauthorized: with no hint whether the other tenant exists.
     """
-    if permission not in caller.permissions and Permission.ADMIN not in caller.permissions:
+    allow_tenant(caller, scope.tenant_id, permission)
+
+
+def allow_tenant(caller: Caller, tenant_id: str, permission: Permission | None) -> None:
+    """The same where a whole tenant is asked for; with None any key of the tenant will do. Raises Unauthorized."""
+    if permission and permission not in caller.permissions and Permission.ADMIN not in caller.permissions:
         raise Unauthorized(f"this key lacks the permission {permission.value}", authenticated=True)
-    if scope.tenant_id != caller.tenant_name:
+    if tenant_id != caller.tenant_name:
         raise Unauthorized("this key does not belong to the tenant of the scope", authenticated=True)
 
 

@@ -89,6 +89,19 @@ REVIVE = text("""
     WHERE tenant = :tenant AND namespace = :namespace AND id = ANY(CAST(:ids AS uuid[])) AND status = 'failed'
 """)
 
+PAGE = text("""
+    SELECT id, size, sum(size) OVER (ORDER BY id) - size AS before
+    FROM (SELECT id, coalesce(octet_length(content), 0) + 1 AS size
+          FROM memories
+          WHERE tenant = :tenant AND namespace = :namespace AND type = 'episode' AND status <> 'tombstoned'
+            AND (expires_at IS NULL OR expires_at > now())
+            AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+            AND (CAST(:session_id AS text) IS NULL OR session_id = :session_id)
+            AND (CAST(:after AS uuid) IS NULL OR id > :after)
+          ORDER BY id LIMIT :limit) AS sized
+    ORDER BY id
+""")
+
 
 def insert(scope: ScopeKey, tx: Transaction, episodes: Sequence[NewEpisode]) -> set[UUID]:
     """Store episodes as pending; those whose dedupeKey is taken in the scope are left out of the answer.
@@ -158,3 +171,25 @@ def requeue(scope: ScopeKey, tx: Transaction, job: UUID, lane: Lane, ids: Collec
     if taken:
         tx.execute(REVIVE, {**key, "ids": list(taken)})
     return taken
+
+
+def page(
+    scope: ScopeKey, tx: Transaction, after: UUID | None, limit: int, content_bytes: int
+) -> tuple[list[UUID], bool]:
+    """Living episodes of the scope behind `after` in the order of their ids, and whether there are more.
+
+    At most `limit`, and as many as fit into `content_bytes` behind the first one.
+    """
+    rows = tx.execute(
+        PAGE,
+        {
+            "tenant": scope.tenant,
+            "namespace": scope.namespace,
+            "agent_id": scope.agent_id,
+            "session_id": scope.session_id,
+            "after": after,
+            "limit": limit + 1,
+        },
+    ).all()
+    fitting = [row.id for row in rows[:limit] if row.before == 0 or row.before + row.size <= content_bytes]
+    return fitting, len(fitting) < len(rows)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
 from sqlalchemy import text
 
-from infinicon.domain import Caller, Permission
+from infinicon.domain import Caller, Namespace, Permission
 from infinicon.store.database import Transaction, unscoped
 
 AUTHENTICATE = text("SELECT tenant, tenant_name, key, permissions, namespaces FROM infinicon.authenticate(:digest)")
@@ -20,6 +21,12 @@ MAKE_NAMESPACE = text("""
 
 MAKE_COUNTER = text("""
     INSERT INTO namespace_counters (tenant, namespace) VALUES (:tenant, :namespace) ON CONFLICT DO NOTHING
+""")
+
+LIST_NAMESPACES = text("""
+    SELECT name, created_at FROM namespaces
+    WHERE tenant = :tenant AND name COLLATE "C" > :after AND (CAST(:only AS integer[]) IS NULL OR id = ANY(CAST(:only AS integer[])))
+    ORDER BY name COLLATE "C" LIMIT :limit
 """)
 
 MAKE_TENANT = text("""
@@ -65,6 +72,15 @@ def ensure_namespace(tenant: int, tx: Transaction, name: str) -> int:
         assert found is not None
         tx.execute(MAKE_COUNTER, {"tenant": tenant, "namespace": found})
     return found
+
+
+def namespaces(tenant: int, tx: Transaction, only: Collection[int] | None, after: str, limit: int) -> list[Namespace]:
+    """Namespaces of the tenant behind `after`, by name in code point order; with `only`, those among them."""
+    rows = tx.execute(
+        LIST_NAMESPACES,
+        {"tenant": tenant, "only": None if only is None else sorted(only), "after": after, "limit": limit},
+    )
+    return [Namespace(row.name, row.created_at) for row in rows]
 
 
 @unscoped("tenants are made by the owner")

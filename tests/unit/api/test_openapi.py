@@ -10,7 +10,7 @@ from openapi_spec_validator import validate
 
 from infinicon import domain
 from infinicon.api import limits, openapi
-from infinicon.api.routes import health, hydrate, ingest, jobs, query
+from infinicon.api.app import ROUTES
 from infinicon.api.wire import hydrate as hydrate_wire
 from infinicon.api.wire import ingest as ingest_wire
 from infinicon.api.wire import jobs as jobs_wire
@@ -24,7 +24,7 @@ from tests.unit.api.samples import HYDRATE_REPLY, INGEST_REPLY, JOB, QUERY_REPLY
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
     app = FastAPI(title="Infinicon", version="0", description=openapi.DESCRIPTION)
-    for module in (ingest, query, hydrate, jobs, health):
+    for module in ROUTES:
         app.include_router(module.router)
     openapi.install(app, Settings(max_body_bytes=5000))
     return json.loads(json.dumps(app.openapi()))  # type: ignore[no-any-return]  # it is an object

@@ -1,0 +1,51 @@
+"""GET /v0/namespaces, /v0/stats and /v0/episodes: for people who look after memory."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from infinicon.api import openapi_admin as openapi
+from infinicon.api.answers import answer
+from infinicon.api.entry import Admitted
+from infinicon.api.wire import administration as wire
+from infinicon.api.wire import parameters
+from infinicon.operations import export, namespaces
+
+router = APIRouter()
+
+
+@router.get("/v0/namespaces", **openapi.LIST_NAMESPACES)
+def list_namespaces(call: Admitted) -> Response:
+    sent = call.request.query_params
+    limit = parameters.limit(sent, usual=wire.NAMESPACES_USUAL, most=wire.NAMESPACES_MOST)
+    found, cursor = namespaces.list_namespaces(
+        call.runtime.database,
+        call.runtime.keyring,
+        call.caller,
+        parameters.tenant(sent),
+        limit,
+        parameters.cursor(sent),
+    )
+    return answer(wire.namespaces_to_wire(found, cursor))
+
+
+@router.get("/v0/stats", **openapi.STATS)
+def stats(call: Admitted) -> Response:
+    scope = parameters.scope(call.request.query_params)
+    return answer(wire.stats_to_wire(namespaces.count(call.runtime.database, call.caller, scope)))
+
+
+@router.get("/v0/episodes", **openapi.EXPORT)
+def export_episodes(call: Admitted) -> Response:
+    sent = call.request.query_params
+    limit = parameters.limit(sent, usual=wire.EXPORT_USUAL, most=wire.EXPORT_MOST)
+    found, cursor = export.export(
+        call.runtime.database,
+        call.runtime.keyring,
+        call.caller,
+        parameters.scope(sent),
+        limit,
+        parameters.cursor(sent),
+    )
+    return answer(wire.export_to_wire(found, cursor))
