@@ -64,5 +64,5 @@ def test_these_checks_can_fail() -> None:
     assert broken_links(ROOT / "x.md", "[x](docs/nothing.md) [y](Makefile) [z](https://example.org)") == [
         "docs/nothing.md"
     ]
-    assert missing_paths("`src/infinicon/nothing.py` and `src/infinicon/domain.py`") == ["src/infinicon/nothing.py"]
+    assert missing_paths("`src/infinicon/nothing.py` and `src/infinicon/errors.py`") == ["src/infinicon/nothing.py"]
     assert missing_parts("# 1\n\n## Context\n\n## Decision\n") == ["Consequences", "Alternatives"]

@@ -1,0 +1,97 @@
+"""What Infinicon talks about: frozen values that do nothing. Names as in docs/architecture.md, "Words"."""
+
+from __future__ import annotations
+
+from infinicon.domain.administration import (
+    Key,
+    Namespace,
+    NewKey,
+    Stats,
+)
+from infinicon.domain.fault import (
+    ContextWarning,
+    Fault,
+)
+from infinicon.domain.ingest import (
+    IngestEpisode,
+    IngestReply,
+    IngestRequest,
+    IngestResult,
+)
+from infinicon.domain.job import (
+    BatchRef,
+    Job,
+    Progress,
+)
+from infinicon.domain.kinds import (
+    NIL_ID,
+    EventType,
+    IngestStatus,
+    JobStatus,
+    Json,
+    Lane,
+    MemoryType,
+    Permission,
+    Stage,
+    Status,
+)
+from infinicon.domain.memory import (
+    ActorRef,
+    Memory,
+    MemoryRef,
+    Provenance,
+    SourceRef,
+    Span,
+)
+from infinicon.domain.query import (
+    Hit,
+    HydrateReply,
+    HydrateRequest,
+    QueryReply,
+    QueryRequest,
+)
+from infinicon.domain.scope import (
+    Caller,
+    Scope,
+    ScopeKey,
+)
+
+__all__ = [
+    "NIL_ID",
+    "ActorRef",
+    "BatchRef",
+    "Caller",
+    "ContextWarning",
+    "EventType",
+    "Fault",
+    "Hit",
+    "HydrateReply",
+    "HydrateRequest",
+    "IngestEpisode",
+    "IngestReply",
+    "IngestRequest",
+    "IngestResult",
+    "IngestStatus",
+    "Job",
+    "JobStatus",
+    "Json",
+    "Key",
+    "Lane",
+    "Memory",
+    "MemoryRef",
+    "MemoryType",
+    "Namespace",
+    "NewKey",
+    "Permission",
+    "Progress",
+    "Provenance",
+    "QueryReply",
+    "QueryRequest",
+    "Scope",
+    "ScopeKey",
+    "SourceRef",
+    "Span",
+    "Stage",
+    "Stats",
+    "Status",
+]
