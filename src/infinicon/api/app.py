@@ -14,14 +14,15 @@ from infinicon.api.body import BodyLimit
 from infinicon.api.entry import House
 from infinicon.api.gate import Gate
 from infinicon.api.readiness import Readiness
-from infinicon.api.routes import administration, health, hydrate, ingest, jobs, keys, query
+from infinicon.api.routes import administration, events, health, hydrate, ingest, jobs, keys, query
+from infinicon.api.streams import Streams
 from infinicon.api.waiting import WaitingRoom
 from infinicon.errors import Unavailable
 from infinicon.operations import ready
 from infinicon.runtime import Runtime
 from infinicon.tasks.enqueue import Dispatcher
 
-ROUTES = (ingest, query, hydrate, jobs, keys, administration, health)
+ROUTES = (ingest, query, hydrate, jobs, events, keys, administration, health)
 
 
 def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:
@@ -52,7 +53,8 @@ def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:
         lifespan=lifespan,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # it would export the text of exceptions
     )
-    app.state.house = House(runtime, dispatcher, WaitingRoom(runtime.database, settings.index_wait), Readiness(look))
+    waiting = WaitingRoom(runtime.database, settings.index_wait)
+    app.state.house = House(runtime, dispatcher, waiting, Readiness(look), Streams(runtime))
     for module in ROUTES:
         app.include_router(module.router)
     errors.install(app)

@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 
 from infinicon.api import body, gate
 from infinicon.api.readiness import Readiness
+from infinicon.api.streams import Streams
 from infinicon.api.waiting import WaitingRoom
 from infinicon.domain import Caller
 from infinicon.errors import Unauthorized
@@ -31,6 +32,7 @@ class House:
     dispatcher: Dispatcher
     waiting: WaitingRoom
     readiness: Readiness
+    streams: Streams
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
-from infinicon.api import limits, openapi_admin
+from infinicon.api import limits, openapi_admin, openapi_events
 from infinicon.api.openapi_parts import (
     EPISODE_REF,
     SCHEMAS,
@@ -40,6 +40,7 @@ MODELS: Sequence[type[Body]] = (
     Job,
     MemoryApiError,
     *openapi_admin.MODELS,
+    *openapi_events.MODELS,
 )
 
 DESCRIPTION = """A self-hosted memory runtime for AI agents: Memory API v0.
@@ -58,6 +59,9 @@ fields are tolerated. Times are RFC 3339 with a zone, within the years 0001 to 9
 answer is 504 `index_timeout`, whose `details` hold `jobId` and `results` (the episodes are stored all the same), and `failed` with
 the error of each episode that failed on its way. `consistency: strong` on query waits for what was accepted in the scope before;
 otherwise the answer is 504 `consistency_unavailable`.
+
+**Events.** A cursor is opaque, and good for the scope it was given for: `invalid_cursor` where it was never given, was changed, or
+stands before what is kept or behind the last event; `scope_mismatch` where it is another scope's.
 
 **Limits** are in `x-limits`: sizes in bytes of UTF-8, lengths in Unicode code points. A body over its limit is 413. More
 requests at once than `concurrentRequests` are 429 with Retry-After.

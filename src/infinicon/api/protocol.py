@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
+from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from infinicon.api import limits, strict_json
 from infinicon.errors import InvalidRequest
+
+HANG_UP = "infinicon.hang_up"
+"""In a request's scope: ends its connection at once, whatever the other side has not taken yet."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -51,6 +56,7 @@ class Protocol(HttpToolsProtocol):
         self._in_head = True
         self._expect_head()
         super().on_message_begin()
+        cast("Scope", self.scope)[HANG_UP] = self.transport.abort
 
     def on_headers_complete(self) -> None:
         self._in_head = False

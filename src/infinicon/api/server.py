@@ -23,7 +23,7 @@ GRACE_SECONDS = 3
 
 
 class Server(uvicorn.Server):
-    """A server that sends waiting requests home before it waits for the others."""
+    """A server that sends waiting requests home, and lets event streams say their last word, before it waits for the others."""
 
     def __init__(self, config: uvicorn.Config, house: House) -> None:
         super().__init__(config)
@@ -31,6 +31,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._house.waiting.close()
+        self._house.streams.close()
         await super().shutdown(sockets)
 
 

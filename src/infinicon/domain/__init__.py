@@ -8,6 +8,12 @@ from infinicon.domain.administration import (
     NewKey,
     Stats,
 )
+from infinicon.domain.event import (
+    MEMORY_EVENTS,
+    EventPage,
+    MemoryEvent,
+    SubscribeRequest,
+)
 from infinicon.domain.fault import (
     ContextWarning,
     Fault,
@@ -57,11 +63,13 @@ from infinicon.domain.scope import (
 )
 
 __all__ = [
+    "MEMORY_EVENTS",
     "NIL_ID",
     "ActorRef",
     "BatchRef",
     "Caller",
     "ContextWarning",
+    "EventPage",
     "EventType",
     "Fault",
     "Hit",
@@ -78,6 +86,7 @@ __all__ = [
     "Key",
     "Lane",
     "Memory",
+    "MemoryEvent",
     "MemoryRef",
     "MemoryType",
     "Namespace",
@@ -94,4 +103,5 @@ __all__ = [
     "Stage",
     "Stats",
     "Status",
+    "SubscribeRequest",
 ]

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import TypeAlias
-from uuid import UUID
 
 from infinicon.cursors import seal, unseal
-from infinicon.domain import Caller, EventType, MemoryRef, Permission, Scope, ScopeKey
+from infinicon.domain import (
+    Caller,
+    EventPage,
+    MemoryEvent,
+    MemoryRef,
+    Permission,
+    Scope,
+    ScopeKey,
+    SubscribeRequest,
+)
 from infinicon.errors import InvalidCursor
 from infinicon.keyring import Keyring
 from infinicon.operations import scopes
@@ -18,19 +24,6 @@ from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.events import Feed, StoredEvent
 
 KIND = "events"
-
-TYPES = (
-    EventType.EPISODE_INGESTED,
-    EventType.ATOM_EXTRACTED,
-    EventType.MEMORY_INDEXED,
-    EventType.CONSOLIDATION_STARTED,
-    EventType.CONSOLIDATION_COMPLETED,
-    EventType.CONSOLIDATION_FAILED,
-    EventType.MEMORY_DISPUTED,
-    EventType.MEMORY_SUPERSEDED,
-    EventType.MEMORY_TOMBSTONED,
-)
-"""What the contract knows. Whatever else a feed may hold one day is for the house alone, and has to be named here to leave it."""
 
 WIDTH = 10_000
 WINDOWS = 10
@@ -43,39 +36,6 @@ FORGETTING_ROUNDS = 100
 """What one run forgets is bounded: the next one goes on."""
 
 Found: TypeAlias = "tuple[Sequence[StoredEvent], int, bool]"
-
-
-@dataclass(frozen=True, slots=True)
-class SubscribeRequest:
-    """Events of these types after `cursor`, at most `limit`; without a cursor from the oldest one that is kept."""
-
-    scope: Scope
-    types: Sequence[EventType] = TYPES
-    cursor: str | None = None
-    limit: int = 100
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryEvent:
-    """What happened to a memory or a job: ids only, never content. `scope` is that of the memory."""
-
-    type: EventType
-    scope: Scope
-    cursor: str
-    occurred_at: datetime
-    ref: MemoryRef | None = None
-    job: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EventPage:
-    """Events in commit order. `next_cursor` stands behind all that was looked at, also where it did not fit the request; `position`
-    is the same place as a number. `more`: the feed went on behind it."""
-
-    events: Sequence[MemoryEvent]
-    next_cursor: str
-    position: int
-    more: bool
 
 
 def subscribe(database: Database, keyring: Keyring, caller: Caller, request: SubscribeRequest) -> EventPage:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID, uuid4
 
-from infinicon.domain import Caller, EventType, MemoryType, Permission, Scope, ScopeKey
+from infinicon.domain import (
+    MEMORY_EVENTS,
+    Caller,
+    EventPage,
+    EventType,
+    MemoryType,
+    Permission,
+    Scope,
+    ScopeKey,
+    SubscribeRequest,
+)
 from infinicon.keyring import Keyring
-from infinicon.operations.events import TYPES, EventPage, SubscribeRequest, subscribe
+from infinicon.operations.events import subscribe
 from infinicon.store import events
 from infinicon.store.database import Database
 from infinicon.store.events import NewEvent
@@ -25,7 +35,9 @@ class Feed:
         self.scope = scope.named
         self.caller = Caller(scope.tenant, scope.named.tenant_id, uuid4(), EVERYTHING)
 
-    def write(self, number: int = 1, kind: EventType = TYPES[0], agent: str | None = None) -> list[UUID]:
+    def write(
+        self, number: int = 1, kind: EventType = EventType.EPISODE_INGESTED, agent: str | None = None
+    ) -> list[UUID]:
         ids = [uuid4() for _ in range(number)]
         new = [NewEvent(self.key.namespace, kind, one, MemoryType.EPISODE, agent_id=agent) for one in ids]
         with self.app.transaction(self.key.tenant) as tx:
@@ -36,7 +48,7 @@ class Feed:
         self,
         cursor: str | None = None,
         limit: int = 100,
-        types: Sequence[EventType] = TYPES,
+        types: Sequence[EventType] = MEMORY_EVENTS,
         scope: Scope | None = None,
     ) -> EventPage:
         return subscribe(self.app, RING, self.caller, SubscribeRequest(scope or self.scope, types, cursor, limit))

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import pytest
 
-from infinicon.domain import EventType, MemoryType, Permission, Scope, ScopeKey
+from infinicon.domain import EventPage, EventType, MemoryType, Permission, Scope, ScopeKey, SubscribeRequest
 from infinicon.errors import InvalidCursor, ScopeMismatch, Unauthorized
-from infinicon.operations.events import TYPES, EventPage, SubscribeRequest, heads, subscribe
+from infinicon.operations.events import heads, subscribe
 from infinicon.store import tenancy
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import Pipeline
@@ -46,7 +46,7 @@ def test_the_cursor_of_any_event_resumes_behind_it(feed: Feed) -> None:
 
 
 def test_an_event_has_all_its_parts_and_times_keep_the_order(feed: Feed) -> None:
-    (written,) = feed.write(1, TYPES[2], agent="a")
+    (written,) = feed.write(1, EventType.MEMORY_INDEXED, agent="a")
     feed.write(3)
 
     page = feed.page()

@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from infinicon.domain import MemoryType
+from infinicon.domain import EventType, MemoryType
 from infinicon.errors import InvalidCursor
-from infinicon.operations.events import TYPES, expire
+from infinicon.operations.events import expire
 from infinicon.store import events
 from infinicon.store.database import Database
 from infinicon.store.events import NewEvent
@@ -124,7 +124,9 @@ def test_writers_do_not_wait_for_what_is_deleted(
         (own,) = [one for one in events.expired(tx, 1800, 1000) if one.namespace == feed.key.namespace]
         with app.transaction(feed.key.tenant) as writer:
             events.append(
-                feed.key.tenant, writer, [NewEvent(feed.key.namespace, TYPES[0], uuid4(), MemoryType.EPISODE)]
+                feed.key.tenant,
+                writer,
+                [NewEvent(feed.key.namespace, EventType.EPISODE_INGESTED, uuid4(), MemoryType.EPISODE)],
             )
         assert events.forget(tx, own, 1800, 100) == 3
     assert len(feed.follow()) == 1

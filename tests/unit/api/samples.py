@@ -9,6 +9,8 @@ from infinicon.domain import (
     NIL_ID,
     ActorRef,
     ContextWarning,
+    EventPage,
+    EventType,
     Fault,
     Hit,
     HydrateReply,
@@ -18,6 +20,7 @@ from infinicon.domain import (
     Job,
     JobStatus,
     Memory,
+    MemoryEvent,
     MemoryRef,
     MemoryType,
     Progress,
@@ -92,4 +95,8 @@ JOB = (
         FAULT,
         {"episodes": 3},
     ),
+)
+EVENT = MemoryEvent(EventType.MEMORY_INDEXED, SCOPE, "cursor-1", WHEN, ATOM, UUID(int=9))
+EVENT_PAGE = EventPage(
+    [EVENT, MemoryEvent(EventType.CONSOLIDATION_STARTED, SCOPE, "cursor-2", WHEN)], "cursor-7", 7, more=True
 )

@@ -11,6 +11,7 @@ from openapi_spec_validator import validate
 from infinicon import domain
 from infinicon.api import limits, openapi
 from infinicon.api.app import ROUTES
+from infinicon.api.wire import events as events_wire
 from infinicon.api.wire import hydrate as hydrate_wire
 from infinicon.api.wire import ingest as ingest_wire
 from infinicon.api.wire import jobs as jobs_wire
@@ -18,7 +19,7 @@ from infinicon.api.wire import query as query_wire
 from infinicon.errors import IndexTimeout
 from infinicon.operations.ingest import INTERACTIVE_EPISODES
 from infinicon.settings import Settings
-from tests.unit.api.samples import HYDRATE_REPLY, INGEST_REPLY, JOB, QUERY_REPLY
+from tests.unit.api.samples import EVENT_PAGE, HYDRATE_REPLY, INGEST_REPLY, JOB, QUERY_REPLY
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,7 @@ def test_the_examples_are_what_the_parsers_take(document: dict[str, Any]) -> Non
         "/v0/query": query_wire.parse,
         "/v0/hydrate": hydrate_wire.parse,
         "/v0/get-job": jobs_wire.parse,
+        "/v0/subscribe": events_wire.parse,
     }
     for path, parse in parsers.items():
         media = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
@@ -107,6 +109,8 @@ def validator(document: dict[str, Any], schema: dict[str, Any]) -> Draft202012Va
         ),
         ("/v0/get-job", "post", jobs_wire.to_wire(JOB[1])),
         ("/v0/jobs/{jobId}", "get", jobs_wire.to_wire(JOB[1])),
+        ("/v0/subscribe", "post", events_wire.to_wire(EVENT_PAGE)),
+        ("/v0/events", "get", events_wire.to_wire(EVENT_PAGE)),
     ],
 )
 def test_answers_are_what_the_document_promises(document: dict[str, Any], path: str, method: str, wire: Any) -> None:

@@ -6,10 +6,11 @@ import json
 import pytest
 import uvicorn
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from infinicon.api import limits
-from infinicon.api.protocol import Protocol
+from infinicon.api.protocol import HANG_UP, Protocol
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\n"
 
@@ -106,3 +107,37 @@ def test_a_head_has_to_come_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for half in ((), (HEAD,), (HEAD + b"X: ", b"a")):
         assert "must be there within" in str(refusal(hear(*half, until_it_hangs_up=True))["message"])
+
+
+class Aborting(Wire):
+    """Told to abort, it goes away soon, as a socket does."""
+
+    protocol: Protocol
+    aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+        asyncio.get_running_loop().call_soon(self.protocol.connection_lost, None)
+
+
+def test_a_request_can_end_its_connection(caplog: pytest.LogCaptureFixture) -> None:
+    """Closing would wait for the other side to take what was written; and a reader that takes nothing is no fault of ours."""
+
+    async def hang_up(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        scope[HANG_UP]()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    async def scenario() -> Aborting:
+        config = uvicorn.Config(hang_up, http=Protocol, ws="none", log_config=None, access_log=False)
+        config.load()
+        wire = Aborting()
+        wire.protocol = Protocol(config, ServerState(), {})
+        wire.protocol.connection_made(wire)
+        wire.protocol.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await asyncio.wait_for(asyncio.gather(*wire.protocol.tasks), 10)
+        return wire
+
+    assert asyncio.run(scenario()).aborted
+    assert caplog.records == []

@@ -57,7 +57,8 @@ def wait_for(reply: IngestReply, room: Room, monkeypatch: pytest.MonkeyPatch, fa
     monkeypatch.setattr(waiting, "failed", lambda _database, _tenant, _episodes: failed)
     door = gate.Gate(cast("Any", None), capacity=1)
     request = Request({"type": "http", gate.SLOT: gate.Slot(door)})
-    house = House(cast("Any", SimpleNamespace(database=None)), cast("Any", None), cast("Any", room), cast("Any", None))
+    nothing = cast("Any", None)
+    house = House(cast("Any", SimpleNamespace(database=None)), nothing, cast("Any", room), nothing, nothing)
     call = Call(house, Caller(1, "acme", uuid4(), frozenset(Permission)), request, b"")
     asyncio.run(until_visible(call, reply))
     return door
