@@ -24,6 +24,7 @@ from infinicon.api.wire.keys import (
     RevokeKeyRequest,
     RotateKeyRequest,
 )
+from infinicon.api.wire.status import StatusReply
 from infinicon.api.wire.validate import Body
 
 MODELS: Sequence[type[Body]] = (
@@ -37,6 +38,7 @@ MODELS: Sequence[type[Body]] = (
     NamespacesReply,
     StatsReply,
     ExportReply,
+    StatusReply,
 )
 
 WITHOUT_BODY = (400, 401, 403, 429, 500, 503)
@@ -95,4 +97,11 @@ EXPORT = operation(
     reply=ExportReply,
     statuses=WITHOUT_BODY,
     parameters=[*scope_parameters(), *page_parameters(EXPORT_USUAL, EXPORT_MOST)],
+)
+STATUS = operation(
+    "status",
+    "How the parts are, and whether the tenant's work moves (permission jobs)",
+    reply=StatusReply,
+    statuses=WITHOUT_BODY,
+    parameters=[TENANT],
 )

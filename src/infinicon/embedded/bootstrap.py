@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import psycopg
 from psycopg.sql import SQL, Identifier, Literal
 
-from infinicon.embedded.postgres import DATABASE, Postgres
-from infinicon.embedded.secrets import Secrets
+from infinicon.embedded.postgres import DATABASE, Postgres, socket_url
+from infinicon.embedded.secrets import Secrets, load_or_create
 
 OWNER = "infinicon_owner"
 APP = "infinicon_app"
@@ -39,6 +40,16 @@ def passwords(secrets: Secrets) -> Mapping[str, str]:
         SWEEPER: secrets.sweeper_password,
         RESULTS: secrets.results_password,
     }
+
+
+def owner_url(directory: Path) -> str:
+    """How another command reaches the database of a running `up` as the owner of its schema.
+
+    Raises:
+        MissingDependency: the directory's secrets cannot be read.
+    """
+    secrets = load_or_create(directory, new_api_key=str, has_data=True)
+    return socket_url((directory / "run").resolve(), OWNER, secrets.owner_password)
 
 
 def bootstrap(postgres: Postgres, secrets: Secrets) -> None:

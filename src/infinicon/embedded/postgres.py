@@ -63,6 +63,13 @@ TUNING = {
 }
 
 
+def socket_url(sockets: Path, role: str, password: str, database: str = DATABASE) -> str:
+    """A libpq URL over the socket in that folder."""
+    user = f"{quote(role, safe='')}:{quote(password, safe='')}"
+    # The port is part of the socket's name; without it a PGPORT in somebody's environment would change it.
+    return f"postgresql://{user}@/{database}?host={quote(str(sockets), safe='')}&port=5432"
+
+
 class Postgres:
     """The server whose cluster is DIR/postgres and whose socket is in `sockets`."""
 
@@ -76,9 +83,7 @@ class Postgres:
 
     def url(self, role: str, password: str, database: str = DATABASE) -> str:
         """A libpq URL over the socket."""
-        user = f"{quote(role, safe='')}:{quote(password, safe='')}"
-        # The port is part of the socket's name; without it a PGPORT in somebody's environment would change it.
-        return f"postgresql://{user}@/{database}?host={quote(str(self._sockets), safe='')}&port=5432"
+        return socket_url(self._sockets, role, password, database)
 
     def superuser_url(self, database: str = "postgres") -> str:
         return self.url(SUPERUSER, self._password, database)

@@ -30,13 +30,19 @@ def authenticate(database: Database, token: str) -> Caller:
     return caller
 
 
-def provision(owner_url: str, tenant_name: str, api_key: str, permissions: frozenset[Permission] = EVERYTHING) -> None:
+def provision(
+    owner_url: str,
+    tenant_name: str,
+    api_key: str,
+    permissions: frozenset[Permission] = EVERYTHING,
+    label: str = "first key",
+) -> None:
     """Make a tenant and a key for it, as the owner of the schema; what is there already stays."""
     owner = Database(owner_url, pool_size=1, vectors=False)
     try:
         with owner.transaction(None) as tx:
             tenant = tenancy.ensure_tenant(tx, tenant_name)
-            tenancy.add_key(tenant, tx, new_id(), api_key_digest(api_key), permissions, label="first key")
+            tenancy.add_key(tenant, tx, new_id(), api_key_digest(api_key), permissions, label=label)
     finally:
         owner.close()
 

@@ -16,3 +16,15 @@ def answering(broker_url: str, *, timeout: float = 0.5) -> frozenset[str]:
         except OperationalError:
             return frozenset()
     return frozenset(name for reply in replies or () for name in reply)
+
+
+def reachable(broker_url: str) -> bool:
+    """Whether the broker takes a connection within two seconds."""
+    with Celery(broker=broker_url, set_as_current=False) as app:
+        app.conf.broker_transport_options = {"socket_connect_timeout": 2, "socket_timeout": 2}
+        try:
+            with app.connection_for_write(connect_timeout=2) as connection:
+                connection.ensure_connection(max_retries=1, interval_start=0, timeout=2)
+        except (OperationalError, OSError):
+            return False
+    return True

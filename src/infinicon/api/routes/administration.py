@@ -1,6 +1,8 @@
-"""GET /v0/namespaces, /v0/stats and /v0/episodes: for people who look after memory."""
+"""GET /v0/namespaces, /v0/stats, /v0/episodes and /v0/status: for people who look after memory."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -10,7 +12,9 @@ from infinicon.api.answers import answer
 from infinicon.api.entry import Admitted
 from infinicon.api.wire import administration as wire
 from infinicon.api.wire import parameters
-from infinicon.operations import export, namespaces
+from infinicon.api.wire import status as status_wire
+from infinicon.operations import export, namespaces, status
+from infinicon.tasks import ping
 
 router = APIRouter()
 
@@ -49,3 +53,21 @@ def export_episodes(call: Admitted) -> Response:
         parameters.cursor(sent),
     )
     return answer(wire.export_to_wire(found, cursor))
+
+
+@router.get("/v0/status", **openapi.STATUS)
+def read_status(call: Admitted) -> Response:
+    own = call.runtime
+    database, work = status.look(own.database, call.caller, parameters.tenant(call.request.query_params))
+    broker = own.settings.broker_url.get_secret_value()
+    reached = ping.reachable(broker)
+    nodes = ping.answering(broker, timeout=1.0) if reached else ()
+    return answer(
+        status_wire.to_wire(
+            database,
+            work,
+            broker=reached,
+            workers=dict(sorted(Counter(node.partition("@")[0] for node in nodes).items())),
+            model=own.embedder.model.name if own.embedder.ready() else None,
+        )
+    )

@@ -5,5 +5,8 @@ Importing this package registers them, in the order in which `infinicon --help` 
 
 from __future__ import annotations
 
-from infinicon.cli.commands import processes as processes
-from infinicon.cli.commands import read as read
+from infinicon.cli.commands import processes as processes  # isort: skip
+from infinicon.cli.commands import ingest as ingest  # isort: skip
+from infinicon.cli.commands import read as read  # isort: skip
+from infinicon.cli.commands import keys as keys  # isort: skip
+from infinicon.cli.commands import doctor as doctor  # isort: skip

@@ -1,7 +1,8 @@
-"""Questions to a server: query, hydrate, namespaces, stats."""
+"""Questions to a server: query, hydrate, namespaces, stats, export."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -83,3 +84,26 @@ def stats(
 
     with Client(find(url, data_dir)) as client:
         reading.stats(client, client.scope(namespace_of(namespace)), as_json=json)
+
+
+@app.command(epilog="Example: infinicon export home > home.ndjson; infinicon ingest home.ndjson --namespace copy")
+def export(
+    namespace: Annotated[str, typer.Argument(help="The namespace to export.")],
+    agent: AgentOption = None,
+    session: SessionOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file to write, instead of standard output; .gz packs it.")
+    ] = None,
+    url: UrlOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Write every episode of a namespace as NDJSON, one on a line, as `infinicon ingest` takes it back.
+
+    Atoms and index are derived from the episodes, and not written. A file appears whole or not at all.
+    """
+    from infinicon.cli import exporting
+    from infinicon.cli.client import Client
+    from infinicon.cli.connection import find
+
+    with Client(find(url, data_dir)) as client:
+        exporting.export(client, client.scope(namespace, agent, session), output)
