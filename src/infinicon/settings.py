@@ -1,8 +1,9 @@
 """Everything that can be set, read once from the environment (prefix INFINICON_) into one frozen object.
 
-A bad value stops the process with the name of the variable; the value itself is never printed. Nothing else in the
-package reads the environment, but for the variables that other libraries own and that a process sets for them before it
-imports them.
+A bad value stops the process with the name of the variable; the value itself is never printed. A secret may stand in a
+file instead: INFINICON_MASTER_KEY_FILE names the one that holds INFINICON_MASTER_KEY, and so for every secret. Where both
+are set, the variable counts and the file is not read. Nothing else in the package reads the environment, but for the
+variables that other libraries own and that a process sets for them before it imports them.
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 PREFIX = "INFINICON_"
+FILE_SUFFIX = "_FILE"
+
+DATABASE_SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
+BROKER_SCHEMES = ("redis", "rediss", "redis+socket", "amqp", "amqps")
 
 
 class SettingsError(Exception):
@@ -41,7 +48,9 @@ class Settings(BaseSettings):
     results_database_url: SecretStr = Field(
         SecretStr(""), description="Postgres as the role infinicon_results: Celery's result rows."
     )
-    broker_url: SecretStr = Field(SecretStr(""), description="The Celery broker: redis, rediss, redis+socket or amqp.")
+    broker_url: SecretStr = Field(
+        SecretStr(""), description="The Celery broker: redis, rediss, redis+socket, amqp or amqps."
+    )
     encoder_url: str = Field("", description="The encoder process: http://host:port or unix:///path/to/socket.")
     database_pool_size: int = Field(
         12, ge=1, le=200, description="Connections a process may open for each role that it uses."
@@ -53,7 +62,6 @@ class Settings(BaseSettings):
     master_key: SecretStr = Field(
         SecretStr(""), description="At least 32 characters: HMACs, cursors and stored secrets derive from it."
     )
-    master_key_file: Path | None = Field(None, description="A file that holds the master key, instead of the variable.")
 
     # API
     host: str = Field("127.0.0.1", description="Where the API listens; loopback unless you say otherwise.")
@@ -130,16 +138,28 @@ class Settings(BaseSettings):
             raise ValueError("must have at least 32 characters")
         return value
 
-    @model_validator(mode="before")
+    @field_validator("database_url", "owner_database_url", "sweeper_database_url", "results_database_url")
     @classmethod
-    def _read_master_key_file(cls, values: dict[str, object]) -> dict[str, object]:
-        path = values.get("master_key_file")
-        if path and not values.get("master_key"):
-            try:
-                return {**values, "master_key": Path(str(path)).read_text(encoding="utf-8").strip()}
-            except OSError as fault:
-                raise ValueError(f"the file of {PREFIX}MASTER_KEY_FILE cannot be read: {fault.strerror}") from None
-        return values
+    def _database_scheme(cls, value: SecretStr) -> SecretStr:
+        return _checked_url(value, DATABASE_SCHEMES)
+
+    @field_validator("broker_url")
+    @classmethod
+    def _broker_scheme(cls, value: SecretStr) -> SecretStr:
+        return _checked_url(value, BROKER_SCHEMES)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What a caller gives, then the environment, then the files that it names."""
+        del dotenv_settings, file_secret_settings
+        return init_settings, env_settings, _SecretFiles(settings_cls)
 
     def need(self, *names: str) -> None:
         """Stop with a clear message where a setting that this process depends on is empty.
@@ -149,7 +169,73 @@ class Settings(BaseSettings):
         """
         missing = [name for name in names if not _plain(getattr(self, name))]
         if missing:
-            raise SettingsError("not set: " + ", ".join(PREFIX + name.upper() for name in missing))
+            variables = ", ".join(PREFIX + name.upper() for name in missing)
+            hint = f" (a secret may be in a file: {PREFIX}…{FILE_SUFFIX})" if SECRETS.intersection(missing) else ""
+            raise SettingsError(f"not set: {variables}{hint}")
+
+
+SECRETS = frozenset(name for name, field in Settings.model_fields.items() if field.annotation is SecretStr)
+"""Settings that are never shown, and that may stand in a file."""
+
+
+class _SecretFiles(PydanticBaseSettingsSource):
+    """Values of secrets from the files that INFINICON_…_FILE name."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        del field
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """By name of the setting.
+
+        Raises:
+            SettingsError: naming the variable of every file that cannot be read. What the variable holds is not told either: it may be
+                the secret itself, put there by mistake.
+        """
+        # As pydantic-settings reads variables: in any case, and an empty one is an unset one.
+        given = {name.upper(): value for name, value in os.environ.items() if value}
+        values: dict[str, Any] = {}
+        faults = []
+        for name in sorted(SECRETS):
+            variable = PREFIX + name.upper()
+            path = given.get(variable + FILE_SUFFIX)
+            if path is None or variable in given:
+                continue
+            try:
+                values[name] = _first_secret(Path(path).read_text(encoding="utf-8"))
+            except OSError as fault:
+                faults.append(f"{variable}{FILE_SUFFIX}: the file cannot be read: {fault.strerror}")
+            except ValueError as fault:
+                faults.append(
+                    f"{variable}{FILE_SUFFIX}: the file {fault if type(fault) is ValueError else 'is no text'}"
+                )
+        if faults:
+            raise SettingsError("; ".join(faults))
+        return values
+
+
+def _first_secret(text: str) -> str:
+    """The content of a secret's file, without the line ends that editors and `echo` leave."""
+    secret = text.rstrip("\r\n")
+    if not secret:
+        raise ValueError("is empty")
+    if "\n" in secret:
+        raise ValueError("has more than one line")
+    return secret
+
+
+def _checked_url(value: SecretStr, schemes: tuple[str, ...]) -> SecretStr:
+    """The URL, if it can be taken apart. Most that cannot have a password with characters that mean something in a URL."""
+    text = value.get_secret_value()
+    if not text:
+        return value
+    if text.partition("://")[0] not in schemes or "://" not in text:
+        raise ValueError("must start with " + ", ".join(f"{scheme}://" for scheme in schemes))
+    try:
+        _ = urlsplit(text).port
+    except ValueError:
+        raise ValueError("is no URL: write special characters of the password as %XX") from None
+    return value
 
 
 def _plain(value: object) -> object:
@@ -197,5 +283,5 @@ def set_for_libraries(variables: Mapping[str, str]) -> None:
 
 @cache
 def _guarded() -> frozenset[str]:
-    guarded = {name for name, field in Settings.model_fields.items() if field.annotation is SecretStr}
-    return frozenset(PREFIX + name.upper() for name in guarded | {"encoder_url", "master_key_file"})
+    addresses_and_secrets = [PREFIX + name.upper() for name in SECRETS | {"encoder_url"}]
+    return frozenset([*addresses_and_secrets, *(name + FILE_SUFFIX for name in addresses_and_secrets)])
