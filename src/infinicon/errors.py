@@ -17,6 +17,7 @@
     ├── Unavailable                   unavailable              yes        503
     ├── IndexTimeout                  index_timeout            yes        504
     ├── ConsistencyUnavailable        consistency_unavailable  yes        504
+    ├── Cancelled                     cancelled                no         (a job's error, and its episodes')
     ├── StageTimeout                  stage_timeout            yes        (a job's error)
     ├── PluginFailed                  plugin_failed            no         (a job's error)
     ├── LeaseLost                     lease_lost               yes        (never leaves a worker)
@@ -173,6 +174,13 @@ class ConsistencyUnavailable(InfiniconError):
     code = "consistency_unavailable"
     retryable = True
     http_status = 504
+
+
+class Cancelled(InfiniconError):
+    """The job was cancelled before this was indexed; a retry of the job, or the same episode sent again, queues it once more."""
+
+    code = "cancelled"
+    http_status = 409
 
 
 class StageTimeout(InfiniconError):

@@ -14,7 +14,7 @@ from infinicon.errors import InfiniconError, MissingDependency, PluginFailed, Un
 from infinicon.guard import guarded
 from infinicon.operations.leases import Leases
 from infinicon.ports import Embedder
-from infinicon.store import batches, jobs, spaces
+from infinicon.store import batches, jobs, slices, spaces
 from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.spaces import Chunk, Unembedded
 
@@ -35,10 +35,12 @@ def embed(database: Database, embedder: Embedder, leases: Leases, ref: BatchRef)
         info = embedder.model
         with database.transaction(ref.tenant) as tx:
             model = spaces.register_model(tx, info.name, info.revision, info.dimension)
-            memories = spaces.unembedded(ref.tenant, tx, ref.batch)
+            anew = {memory.id: memory for memory in slices.sliced(ref.tenant, tx, ref.batch)}
+            new_ones = {memory.id: memory for memory in spaces.unembedded(ref.tenant, tx, ref.batch)}
+        memories = list({**anew, **new_ones}.values())
         chunks, texts = _cut(embedder, memories)
         with database.transaction(ref.tenant) as tx:
-            vectors = _known(ref.tenant, tx, model, memories, chunks)
+            vectors = _known(ref.tenant, tx, model, new_ones, chunks)
         new = [digest for digest in texts if digest not in vectors]
         fresh = encode(embedder, [texts[digest] for digest in new])
         found = {**vectors, **{digest: v for digest, v in zip(new, fresh, strict=True) if v is not None}}
@@ -66,12 +68,14 @@ def _cut(embedder: Embedder, memories: Sequence[Unembedded]) -> tuple[list[Chunk
 
 
 def _known(
-    tenant: int, tx: Transaction, model: int, memories: Sequence[Unembedded], chunks: Sequence[Chunk]
+    tenant: int, tx: Transaction, model: int, memories: Mapping[UUID, Unembedded], chunks: Sequence[Chunk]
 ) -> dict[bytes, Vector]:
-    namespaces = {memory.id: memory.namespace for memory in memories}
+    """Vectors that the index has for texts of these memories, but for texts that are to be embedded anew as well."""
+    anew = {chunk.digest for chunk in chunks if chunk.memory not in memories}
     wanted: dict[int, set[bytes]] = {}
     for chunk in chunks:
-        wanted.setdefault(namespaces[chunk.memory], set()).add(chunk.digest)
+        if chunk.digest not in anew:
+            wanted.setdefault(memories[chunk.memory].namespace, set()).add(chunk.digest)
     known: dict[bytes, Vector] = {}
     for namespace, digests in sorted(wanted.items()):
         known |= spaces.known_vectors(tenant, tx, namespace, model, digests)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 from uuid import UUID
 
 from infinicon import lexemes
 from infinicon.domain import BatchRef, EventType
 from infinicon.operations.embed import rendered
 from infinicon.operations.leases import Leases
-from infinicon.store import batches, events, jobs, spaces
+from infinicon.store import batches, events, jobs, slices, spaces
 from infinicon.store.database import Database, retry_conflicts
 from infinicon.store.spaces import Published, StagedChunk
+
+Counts: TypeAlias = "tuple[int, int]"
+"""Rows and lexemes of the lexical index."""
 
 
 def index(database: Database, leases: Leases, ref: BatchRef) -> dict[str, int]:
@@ -23,6 +27,9 @@ def index(database: Database, leases: Leases, ref: BatchRef) -> dict[str, int]:
     with leases.stage(ref) as token:
         with database.transaction(ref.tenant) as tx:
             staged = spaces.staged(ref.tenant, tx, ref.batch)
+            beginning = slices.first(ref.tenant, tx, ref.batch)
+        for namespace in beginning:
+            _settle(database, ref.tenant, namespace)
         active, finished = _commit(database, ref, token, _analyse(staged))
     return {"memories": len(active), "episodes": sum(finished.values())}
 
@@ -32,18 +39,40 @@ def _analyse(staged: Sequence[StagedChunk]) -> dict[tuple[UUID, int], Mapping[in
 
 
 @retry_conflicts
+def _settle(database: Database, tenant: int, namespace: int) -> None:
+    """What a reindex does once and for the whole namespace. Counters move by differences, so it matters not when."""
+    with database.transaction(tenant) as tx:
+        slices.drop_orphans(tenant, tx, namespace)
+        spaces.add_to_counters(tenant, tx, {namespace: slices.drift(tenant, tx, namespace)})
+
+
+@retry_conflicts
 def _commit(
     database: Database, ref: BatchRef, token: UUID, terms: Mapping[tuple[UUID, int], Mapping[int, int]]
 ) -> tuple[list[Published], dict[UUID, int]]:
     with database.transaction(ref.tenant) as tx:
         batches.hold(ref.tenant, tx, ref.batch, token)
+        sliced = spaces.hold_episodes(ref.tenant, tx, ref.batch)
+        cleared = slices.clear(ref.tenant, tx, ref.batch) if sliced else {}
         active, finished, added = spaces.publish(ref.tenant, tx, ref.batch, terms)
         batches.close(ref.tenant, tx, ref.batch, token)
         jobs.count(ref.tenant, tx, finished, {}, {})
         # Also those that only get events: else two batches could hold one counter each and want the other's.
-        spaces.add_to_counters(ref.tenant, tx, {**{memory.namespace: (0, 0) for memory in active}, **added})
+        moved = {**{memory.namespace: (0, 0) for memory in active}, **_difference(added, cleared)}
+        spaces.add_to_counters(ref.tenant, tx, moved)
         events.append(ref.tenant, tx, [_event(memory) for memory in active])
     return active, finished
+
+
+def _difference(added: Mapping[int, Counts], removed: Mapping[int, Counts]) -> dict[int, Counts]:
+    nothing = (0, 0)
+    return {
+        namespace: (
+            added.get(namespace, nothing)[0] - removed.get(namespace, nothing)[0],
+            added.get(namespace, nothing)[1] - removed.get(namespace, nothing)[1],
+        )
+        for namespace in added.keys() | removed.keys()
+    }
 
 
 def _event(memory: Published) -> events.NewEvent:

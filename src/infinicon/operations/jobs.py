@@ -1,14 +1,44 @@
-"""getJob: what a job has become, or what it is doing."""
+"""Jobs: what became of accepted work, one or many; and what can be done about it: cancel, retry."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
-from infinicon.domain import Caller, Job, Permission, Scope
-from infinicon.errors import NotFound
+from infinicon.cursors import Position, seal, unseal
+from infinicon.domain import Caller, Fault, Job, JobStatus, Permission, Scope, ScopeKey
+from infinicon.errors import Cancelled, InvalidCursor, NotFound
+from infinicon.keyring import Keyring
 from infinicon.operations import scopes
 from infinicon.store import jobs
-from infinicon.store.database import Database
+from infinicon.store.database import Database, Transaction, retry_conflicts
+from infinicon.store.jobs import JobFilter, Summary
+
+KIND = "jobs"
+
+OPEN = frozenset({JobStatus.QUEUED, JobStatus.RUNNING})
+
+
+@dataclass(frozen=True, slots=True)
+class JobsRequest:
+    """Jobs of a scope, the newest first, behind `cursor`. `label` and `type` are whole names; None means any."""
+
+    scope: Scope
+    status: JobStatus | None = None
+    label: str | None = None
+    type: str | None = None
+    limit: int = 50
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobsPage:
+    """`summary` is of all jobs that the request's filter fits, on whatever page. `cursor`: there are more."""
+
+    jobs: Sequence[Job]
+    cursor: str | None
+    summary: Summary
 
 
 def get_job(database: Database, caller: Caller, scope: Scope, job_id: str) -> Job:
@@ -20,8 +50,67 @@ def get_job(database: Database, caller: Caller, scope: Scope, job_id: str) -> Jo
     """
     with database.transaction(caller.tenant) as tx:
         key = scopes.resolve(tx, caller, scope, Permission.JOBS)
-        wanted = _uuid(job_id)
-        job = None if wanted is None else jobs.fold(key, tx, wanted)
+        return _found(key, tx, job_id)
+
+
+def list_jobs(database: Database, keyring: Keyring, caller: Caller, request: JobsRequest) -> JobsPage:
+    """A page of jobs, each as get_job shows it at that moment, and all of them summed up: two statements, however many there are.
+
+    Raises:
+        InvalidCursor: not one of ours, or of another filter.
+        ScopeMismatch: the cursor is of another scope.
+        Unauthorized: the key may not read jobs of this scope.
+    """
+    wanted = JobFilter(request.status, request.label, request.type)
+    with database.transaction(caller.tenant) as tx:
+        key = scopes.resolve(tx, caller, request.scope, Permission.JOBS)
+        before = None if request.cursor is None else _unsealed(keyring, key, wanted, request.cursor)
+        found = jobs.page(key, tx, wanted, before, request.limit + 1)
+        summary = jobs.roll_up(key, tx, wanted)
+    page = found[: request.limit]
+    more = len(found) > request.limit
+    return JobsPage(page, _sealed(keyring, key, wanted, page[-1].id) if more else None, summary)
+
+
+@retry_conflicts
+def cancel_job(database: Database, caller: Caller, scope: Scope, job_id: str) -> Job:
+    """End a job: nothing of it that is not visible yet becomes visible. One that is over stays as it is.
+
+    Its episodes fail with the error `cancelled`; those of other jobs in the same batches go on.
+
+    Raises:
+        NotFound: as get_job.
+        Unauthorized: the key may not change jobs of this scope.
+    """
+    with database.transaction(caller.tenant) as tx:
+        key = scopes.resolve(tx, caller, scope, Permission.JOBS)
+        job = _found(key, tx, job_id)
+        if job.status in OPEN:
+            jobs.take_turn(key, tx)
+            jobs.cancel(key, tx, job.id, Fault.of(Cancelled("the job was cancelled before this was indexed")))
+            job = _found(key, tx, job_id)
+    return job
+
+
+@retry_conflicts
+def retry_job(database: Database, caller: Caller, scope: Scope, job_id: str) -> Job:
+    """Queue a job's failed and cancelled episodes again; a job without any stays as it is. Wake the dispatcher afterwards.
+
+    Raises:
+        NotFound: as get_job.
+        Unauthorized: the key may not change jobs of this scope.
+    """
+    with database.transaction(caller.tenant) as tx:
+        key = scopes.resolve(tx, caller, scope, Permission.JOBS)
+        job = _found(key, tx, job_id)
+        jobs.take_turn(key, tx)
+        jobs.retry(key, tx, job.id)
+        return _found(key, tx, job_id)
+
+
+def _found(scope: ScopeKey, tx: Transaction, job_id: str) -> Job:
+    wanted = _uuid(job_id)
+    job = None if wanted is None else jobs.fold(scope, tx, wanted)
     if job is None:
         raise NotFound("there is no such job in this scope")
     return job
@@ -34,3 +123,25 @@ def _uuid(text: str) -> UUID | None:
     except ValueError:
         return None
     return value if str(value) == text.lower() else None
+
+
+def _bound(scope: ScopeKey) -> Position:
+    """The name of the namespace, which is there before the namespace is."""
+    return [scope.tenant, scope.named.namespace_id, scope.agent_id, scope.session_id]
+
+
+def _sealed(keyring: Keyring, scope: ScopeKey, wanted: JobFilter, last: UUID) -> str:
+    # The digest stands for the filter: a label may be long, and is a caller's text.
+    return seal(keyring, KIND, _bound(scope), [str(last), _digest(keyring, wanted)])
+
+
+def _unsealed(keyring: Keyring, scope: ScopeKey, wanted: JobFilter, cursor: str) -> UUID:
+    last, digest = unseal(keyring, KIND, _bound(scope), cursor)
+    if digest != _digest(keyring, wanted):
+        raise InvalidCursor("the cursor was given for another filter", details={"field": "cursor"})
+    return UUID(str(last))
+
+
+def _digest(keyring: Keyring, wanted: JobFilter) -> str:
+    parts = [b"" if part is None else b"=" + str(part).encode() for part in (wanted.status, wanted.label, wanted.type)]
+    return keyring.mac("cursor-filter", *parts)[:8].hex()

@@ -64,11 +64,16 @@ MARK_RUNNING = text("""
                  ORDER BY j.id FOR UPDATE)
 """)
 
-# Cancelled jobs' episodes leave the batch before the stage starts.
+# Cancelled jobs' episodes leave the batch before the stage starts. A cancel takes them out itself; this is for what it could not see.
 DROP_CANCELLED = text("""
-    UPDATE queued_episodes q SET state = 'cancelled', batch = NULL
-    FROM jobs j
-    WHERE q.tenant = :tenant AND q.batch = :batch AND j.tenant = q.tenant AND j.id = q.job AND j.cancelled
+    WITH dropped AS (
+        UPDATE queued_episodes q SET state = 'cancelled', batch = NULL, error = j.error
+        FROM jobs j
+        WHERE q.tenant = :tenant AND q.batch = :batch AND j.tenant = q.tenant AND j.id = q.job AND j.cancelled
+        RETURNING q.episode
+    )
+    UPDATE memories m SET status = 'failed', updated_at = now()
+    FROM dropped WHERE m.tenant = :tenant AND m.id = dropped.episode AND m.status = 'pending'
 """)
 
 FAIL_EPISODES = text("""

@@ -113,7 +113,7 @@ STAGED = text("""
     SELECT s.memory, s.chunk, m.speaker,
            substring(coalesce(m.search_text, m.content) FROM s.span_start + 1 FOR s.span_end - s.span_start) AS text
     FROM staged_vectors s
-    JOIN memories m ON m.tenant = s.tenant AND m.id = s.memory AND m.status IN ('pending', 'active')
+    JOIN memories m ON m.tenant = s.tenant AND m.id = s.memory AND m.status NOT IN ('failed', 'tombstoned')
     WHERE s.tenant = :tenant AND s.batch = :batch
     ORDER BY s.memory, s.chunk
 """)
@@ -124,6 +124,22 @@ MAKE_INCOMING_LEXEMES = text("""
     ) ON COMMIT DELETE ROWS
 """)
 COPY_LEXEMES = "COPY incoming_lexemes (memory, chunk, lexemes, frequencies, length) FROM STDIN WITH (FORMAT BINARY)"
+
+# First of all: whoever cancels a job takes its episodes out of their batches, and so waits from here on and finds them gone.
+HOLD_EPISODES = text("""
+    SELECT upto IS NOT NULL AS sliced FROM queued_episodes WHERE tenant = :tenant AND batch = :batch ORDER BY episode FOR UPDATE
+""")
+
+# Where episodes have left the batch, statements may be staged that none of the others makes. Nothing is looked at where none has left.
+UNSTAGE_LEFT = text("""
+    DELETE FROM staged_vectors s USING memories m
+    WHERE s.tenant = :tenant AND s.batch = :batch
+      AND (SELECT count(*) FROM queued_episodes q WHERE q.tenant = :tenant AND q.batch = :batch)
+          < (SELECT b.episodes FROM batches b WHERE b.tenant = :tenant AND b.id = :batch)
+      AND m.tenant = :tenant AND m.id = s.memory AND m.type = 'atom' AND m.status = 'pending'
+      AND NOT EXISTS (SELECT FROM links l JOIN queued_episodes q ON q.tenant = l.tenant AND q.episode = l.to_id
+                      WHERE l.tenant = :tenant AND l.from_id = s.memory AND l.link_type = 'derived_from' AND q.batch = :batch)
+""")
 
 # The memories' rows are locked in the order of their ids: a tombstone that comes meanwhile waits, and one that came before has
 # taken the status that is asked for here, so that nothing late can bring a memory back.
@@ -143,7 +159,7 @@ PUBLISH = text("""
         SELECT :tenant, m.namespace, s.model, s.memory, s.chunk, m.type, hashtextextended(m.agent_id, 0),
                hashtextextended(m.session_id, 0), s.span_start, s.span_end, s.digest, i.lexemes, s.vector
         FROM moved s
-        JOIN memories m ON m.tenant = :tenant AND m.id = s.memory AND m.status IN ('pending', 'active')
+        JOIN memories m ON m.tenant = :tenant AND m.id = s.memory AND m.status NOT IN ('failed', 'tombstoned')
         JOIN incoming_lexemes i ON i.memory = s.memory AND i.chunk = s.chunk
         ORDER BY m.namespace, s.memory, s.chunk
         ON CONFLICT ON CONSTRAINT space_rows_chunk_key DO NOTHING
@@ -259,16 +275,27 @@ def staged(tenant: int, tx: Transaction, batch: UUID) -> list[StagedChunk]:
     return [StagedChunk(row.memory, row.chunk, row.speaker, row.text) for row in rows]
 
 
+def hold_episodes(tenant: int, tx: Transaction, batch: UUID) -> bool:
+    """Lock what the batch still carries until commit, and forget what was staged for the rest; whether it carries slices.
+
+    From here on, a cancel of one of its jobs waits.
+    """
+    key = {"tenant": tenant, "batch": batch}
+    held = tx.execute(HOLD_EPISODES, key).all()
+    tx.execute(UNSTAGE_LEFT, key)
+    tx.execute(LOCK_STAGED, key)
+    return any(row.sliced for row in held)
+
+
 def publish(
     tenant: int, tx: Transaction, batch: UUID, lexemes: Mapping[tuple[UUID, int], Mapping[int, int]]
 ) -> tuple[list[Published], dict[UUID, int], dict[int, tuple[int, int]]]:
-    """Make the batch's memories visible, all at once.
+    """Make the batch's memories visible, all at once, after `hold_episodes`.
 
     `lexemes` maps (memory, chunk) to term frequencies. Answers with the memories that became active, the number of finished episodes
     by job, and rows and lexemes added by namespace; the counters are the caller's to move, at the end.
     """
     key = {"tenant": tenant, "batch": batch}
-    tx.execute(LOCK_STAGED, key)
     tx.execute(MAKE_INCOMING_LEXEMES)
     with raw(tx).cursor() as cursor, cursor.copy(COPY_LEXEMES) as copy:
         copy.set_types(["uuid", "int2", "int4[]", "int2[]", "int2"])

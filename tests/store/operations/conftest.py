@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
+from typing import Any
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -37,9 +38,10 @@ from infinicon.operations.extract import extract
 from infinicon.operations.hydrate import hydrate
 from infinicon.operations.index import index
 from infinicon.operations.ingest import ingest
-from infinicon.operations.jobs import get_job
+from infinicon.operations.jobs import JobsPage, JobsRequest, cancel_job, get_job, list_jobs, retry_job
 from infinicon.operations.leases import Leases
 from infinicon.operations.query import query
+from infinicon.operations.reindex import reindex
 from infinicon.plugins.extractor import load as load_extractor
 from infinicon.ports import Embedder, Extractor, ModelInfo, Vectors
 from infinicon.settings import Settings
@@ -98,8 +100,9 @@ class Pipeline:
         lane: Lane | None = None,
         key: str | None = None,
         body: bytes = b"",
+        label: str | None = None,
     ) -> IngestReply:
-        request = IngestRequest(scope or self.scope(), episodes, None, lane, key, body)
+        request = IngestRequest(scope or self.scope(), episodes, label, lane, key, body)
         return ingest(self.app, self.keyring, self.extractor, self.caller, request)
 
     def put(self, *texts: str, scope: Scope | None = None, lane: Lane | None = None) -> IngestReply:
@@ -144,6 +147,18 @@ class Pipeline:
 
     def job(self, job: UUID | str, scope: Scope | None = None) -> Job:
         return get_job(self.app, self.caller, scope or self.scope(), str(job))
+
+    def jobs(self, scope: Scope | None = None, **wanted: Any) -> JobsPage:
+        return list_jobs(self.app, self.keyring, self.caller, JobsRequest(scope or self.scope(), **wanted))
+
+    def cancel(self, job: UUID, scope: Scope | None = None) -> Job:
+        return cancel_job(self.app, self.caller, scope or self.scope(), str(job))
+
+    def retry(self, job: UUID, scope: Scope | None = None) -> Job:
+        return retry_job(self.app, self.caller, scope or self.scope(), str(job))
+
+    def reindex(self, scope: Scope | None = None) -> Job:
+        return reindex(self.app, self.caller, scope or self.scope())
 
     def query(self, text: str, limit: int = 10, scope: Scope | None = None) -> QueryReply:
         return query(self.app, self.embedder, self.caller, QueryRequest(scope or self.scope(), text, limit))
