@@ -40,10 +40,11 @@ class Settings(BaseSettings):
     # Services
     database_url: SecretStr = Field(SecretStr(""), description="Postgres as the role infinicon_app: API and workers.")
     owner_database_url: SecretStr = Field(
-        SecretStr(""), description="Postgres as the owner of the schema: `infinicon migrate` only."
+        SecretStr(""),
+        description="Postgres as the owner of the schema: `infinicon migrate`, `reindex`, `keys create --tenant`.",
     )
     sweeper_database_url: SecretStr = Field(
-        SecretStr(""), description="Postgres as the role infinicon_sweeper: dispatch and beat."
+        SecretStr(""), description="Postgres as the role infinicon_sweeper: dispatch and what beat asks for."
     )
     results_database_url: SecretStr = Field(
         SecretStr(""), description="Postgres as the role infinicon_results: Celery's result rows."
@@ -55,22 +56,23 @@ class Settings(BaseSettings):
     database_pool_size: int = Field(
         12, ge=1, le=200, description="Connections a process may open for each role that it uses."
     )
-    database_timeout: float = Field(5.0, gt=0, description="How long a request waits for a connection.")
-    prepared_statements: bool = Field(True, description="Turn off behind a transaction-mode pooler.")
+    database_timeout: float = Field(5.0, gt=0, description="Seconds that a request waits for a connection.")
+    prepared_statements: bool = Field(True, description="Whether statements are prepared on the server.")
 
     # Secrets
     master_key: SecretStr = Field(
-        SecretStr(""), description="At least 32 characters: HMACs, cursors and stored secrets derive from it."
+        SecretStr(""),
+        description="At least 32 characters, the same for all processes: HMACs, cursors and stored secrets derive from it.",
     )
 
     # API
     host: str = Field("127.0.0.1", description="Where the API listens; loopback unless you say otherwise.")
-    port: int = Field(8420, ge=0, le=65535, description="The port of the API.")
+    port: int = Field(8420, ge=0, le=65535, description="The port of the API; 0 takes a free one.")
     max_body_bytes: int = Field(32 * 1024 * 1024, ge=1024, description="A larger request body is refused (413).")
     max_concurrent_requests: int = Field(
         200, ge=1, description="More requests than this in work at once are refused (429)."
     )
-    index_wait: float = Field(60.0, gt=0, le=600, description="How long consistency `indexed` and `strong` wait.")
+    index_wait: float = Field(60.0, gt=0, le=600, description="Seconds that consistency `indexed` and `strong` wait.")
 
     # Plug-ins
     extractor: str = Field("builtin", description="Entry point in the group infinicon.extractors.")
@@ -80,9 +82,13 @@ class Settings(BaseSettings):
     )
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto takes cuda where it is, else the CPU.")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="auto takes bfloat16 where the device has it."
+        "auto", description="auto takes bfloat16 where the device multiplies it."
     )
-    model_threads: int = Field(0, ge=0, description="Threads of a model on the CPU; 0 = all cores.")
+    model_threads: int = Field(
+        0,
+        ge=0,
+        description="Threads of a model on the CPU; 0 is all cores for the embed worker and one for the encoder.",
+    )
 
     # Pipeline
     bulk_batch_tokens: int = Field(24_000, ge=256, description="Estimated tokens in a bulk batch.")
@@ -91,30 +97,28 @@ class Settings(BaseSettings):
     bulk_window: int = Field(6, ge=1, description="Open bulk batches at once; the rest waits in Postgres.")
     interactive_window: int = Field(16, ge=1, description="Open interactive batches at once.")
     lease_seconds: float = Field(
-        30.0, gt=0, description="A stage that has not renewed its lease for so long is given to another worker."
+        30.0, gt=0, description="Seconds after which a stage that has not renewed its lease is given to another worker."
     )
-    stage_ceiling: float = Field(300.0, gt=0, description="A stage that runs longer ends its process.")
+    stage_ceiling: float = Field(300.0, gt=0, description="Seconds after which a running stage ends its process.")
     stage_attempts: int = Field(5, ge=1, le=50, description="Attempts of a stage before its episodes fail.")
     republish_after: float = Field(
-        30.0, gt=0, description="A batch that nobody has taken for so long is published again."
+        30.0, gt=0, description="Seconds after which a batch that nobody has taken is published again."
     )
     retry_base: float = Field(
-        2.0, gt=0, description="First wait before a stage is tried again; doubles with each attempt."
+        2.0, gt=0, description="Seconds before a stage is tried again the first time; doubles with each attempt."
     )
-    reconcile_every: float = Field(5.0, gt=0, description="How often beat looks for lost work.")
+    reconcile_every: float = Field(5.0, gt=0, description="Seconds between two looks of beat for lost work.")
     event_retention: float = Field(
         30 * 86_400.0,
         gt=0,
-        description="Events are kept for so long; a cursor that stands before the oldest is refused.",
+        description="Seconds that events are kept; a cursor that stands before the oldest is refused.",
     )
 
     # Flower
     flower_host: str = Field("127.0.0.1", description="Where Flower listens; loopback unless you say otherwise.")
-    flower_port: int = Field(5555, ge=0, le=65535, description="The port of Flower.")
+    flower_port: int = Field(5555, ge=0, le=65535, description="The port of Flower; 0 takes a free one.")
     flower_user: str = Field("operator", description="Flower's user.")
-    flower_password: SecretStr = Field(
-        SecretStr(""), description="Flower's password; without one Flower does not start."
-    )
+    flower_password: SecretStr = Field(SecretStr(""), description="Flower's password.")
 
     # The command line, as a client
     url: str = Field("", description="The server that commands talk to, instead of a running `infinicon up`.")
@@ -122,7 +126,10 @@ class Settings(BaseSettings):
     data_dir: Path | None = Field(None, description="The data directory of the `infinicon up` that commands talk to.")
     namespace: str = Field("", description="The namespace of commands that are given none.")
 
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="What the processes log.")
+    # Logs
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="What the processes log: DEBUG, INFO, WARNING or ERROR."
+    )
 
     @field_validator("encoder_url")
     @classmethod
@@ -176,6 +183,52 @@ class Settings(BaseSettings):
 
 SECRETS = frozenset(name for name, field in Settings.model_fields.items() if field.annotation is SecretStr)
 """Settings that are never shown, and that may stand in a file."""
+
+WHEN_WRONG: Mapping[str, str] = {
+    "database_url": "nobody is served: /readyz and every request answer 503, stages wait without losing an attempt.",
+    "owner_database_url": "these commands end with code 1 and say what the database lacks.",
+    "sweeper_database_url": "episodes are accepted and stay waiting; the log says `dispatch failed`.",
+    "results_database_url": "work goes on, but getJob cannot tell running from queued; the workers' logs say so.",
+    "broker_url": "episodes are accepted and wait in Postgres until a broker answers; workers and beat keep trying.",
+    "encoder_url": "/readyz and every query answer 503, the interactive lane waits; the encoder itself ends where it cannot listen.",
+    "database_pool_size": "too few, and requests wait and then answer 503; too many, and Postgres refuses connections (max_connections).",
+    "database_timeout": "too short, and a busy moment answers 503; too long, and clients give up first.",
+    "prepared_statements": "on behind a pooler in transaction mode, statements fail there as `internal`.",
+    "master_key": "changed: what is sent again is stored again, old cursors are refused; other than the encoder's: queries answer 503.",
+    "host": "the API ends at once where the address is not this host's.",
+    "port": "the API ends at once where the port is taken.",
+    "max_body_bytes": "too small, and requests of many episodes are refused; too large, and a few requests fill the memory.",
+    "max_concurrent_requests": "too few, and clients are told to come back while there is room; too many, and all get slow together.",
+    "index_wait": "too short, and they end in 504 although all goes well; longer than a proxy waits, and the proxy answers.",
+    "extractor": "API and workers end at once and name the entry points that there are.",
+    "embedder": "encoder and embed worker end at once and name the entry points that there are.",
+    "model": "encoder and embed worker end at once and say what is not there; one that the index was not made with needs a reindex.",
+    "device": "cuda where torch finds none ends encoder and embed worker at once.",
+    "precision": "bfloat16 elsewhere works and is slower.",
+    "model_threads": "more than there are cores makes it slower.",
+    "bulk_batch_tokens": "small batches embed slowly; huge ones lose more when a worker dies.",
+    "bulk_batch_episodes": "as for the tokens of a batch.",
+    "interactive_batch_episodes": "large batches make everybody in them wait for the last.",
+    "bulk_window": "fewer than the workers can hold leaves some idle; more makes cancelling slower.",
+    "interactive_window": "as for the bulk window.",
+    "lease_seconds": "too short, and slow moments of the database make work run twice; too long, and the work of a dead worker waits.",
+    "stage_ceiling": "shorter than a healthy batch takes, and workers restart again and again until the episodes fail as `stage_timeout`.",
+    "stage_attempts": "one gives up at the first fault; many keep a faulty episode for long.",
+    "republish_after": "too short fills the broker with copies, which end without effect; too long delays what a lost message carried.",
+    "retry_base": "too long delays; too short spends all attempts on one short fault.",
+    "reconcile_every": "too long delays what a dead worker held.",
+    "event_retention": "too short, and a reader that was away for longer gets `invalid_cursor`.",
+    "flower_host": "Flower ends at once; nothing else needs it.",
+    "flower_port": "Flower ends at once where the port is taken.",
+    "flower_user": "the browser asks again.",
+    "flower_password": "the browser asks again. Without one Flower does not start.",
+    "url": "commands end with code 3: no server.",
+    "api_key": "commands end with code 4: refused.",
+    "data_dir": "commands end with code 3: no running infinicon there.",
+    "namespace": "they read an empty namespace, or write into a new one.",
+    "log_level": "DEBUG is long; ERROR hides what repairs itself.",
+}
+"""What a value does that keeps the rules and is not the right one, for docs/configuration.md."""
 
 
 class _SecretFiles(PydanticBaseSettingsSource):

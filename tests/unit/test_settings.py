@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from infinicon.settings import SECRETS, SettingsError, child_environment, load_settings, set_for_libraries
+from infinicon.settings import (
+    SECRETS,
+    WHEN_WRONG,
+    Settings,
+    SettingsError,
+    child_environment,
+    load_settings,
+    set_for_libraries,
+)
 
 VALUES = {
     "database_url": "postgresql://app@host/db",
@@ -28,6 +36,12 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_defaults_need_nothing() -> None:
     assert load_settings().port == 8420
+
+
+def test_every_setting_says_what_it_is_and_what_a_wrong_value_does() -> None:
+    assert list(WHEN_WRONG) == list(Settings.model_fields)
+    assert all(field.description and field.description.endswith(".") for field in Settings.model_fields.values())
+    assert all(text.endswith(".") for text in WHEN_WRONG.values())
 
 
 @pytest.mark.parametrize(
