@@ -1,19 +1,10 @@
-"""query: ranked refs. Meaning and words are searched side by side, and each can make a memory certain (docs/decisions/0009).
-
-Scores are combined, not ranks: reciprocal rank fusion falls below its better leg where the legs differ.
-"""
+"""query: ranked refs, the best first."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-import numpy as np
-from numpy.typing import NDArray
-
-from infinicon import lexemes
 from infinicon.domain import (
     Caller,
     ContextWarning,
@@ -25,35 +16,12 @@ from infinicon.domain import (
     QueryRequest,
     Scope,
     ScopeKey,
-    Status,
 )
-from infinicon.operations import scopes
+from infinicon.operations import ranking, scopes
+from infinicon.operations.ranking import Asked, Ranked
 from infinicon.ports import Embedder
 from infinicon.store import search, waiting
-from infinicon.store.database import Database, Transaction
-from infinicon.store.search import Candidate
-
-POOL = 200
-"""Rows that each leg contributes at least; a request for more gets more."""
-
-MEANING = 0.95
-WORDS = 0.9
-"""How certain a memory is by the same meaning alone, and by all the words of the query alone. Both are below one, so that the other
-still counts: to a model that cannot read a script all its texts mean the same."""
-
-SIMILAR = 0.25
-"""Cosine similarity from which on a reason mentions it: unrelated sentences of the built-in model mostly stay below."""
-
-VISIBLE = (Status.ACTIVE,)
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Why a row is a candidate: its score, its cosine similarity, and the query's lexemes that it has."""
-
-    score: float
-    similarity: float | None
-    lexemes: frozenset[int]
+from infinicon.store.database import Database
 
 
 def query(database: Database, embedder: Embedder, caller: Caller, request: QueryRequest) -> QueryReply:
@@ -64,115 +32,24 @@ def query(database: Database, embedder: Embedder, caller: Caller, request: Query
         Unavailable: Postgres or the encoder does not answer.
     """
     scopes.allow(caller, request.scope, Permission.QUERY)
-    vector = embedder.embed_query(request.query)[0]
-    terms = {lexemes.lexeme_id(lexeme): lexeme for lexeme in lexemes.analyse(request.query)}
+    asked = ranking.ask(embedder, request.query)
     with database.transaction(caller.tenant) as tx:
         scope = scopes.resolve(tx, caller, request.scope, Permission.QUERY)
-        rows, kept = _ranked(scope, tx, vector, list(terms), request.limit)
-        sources = search.sources(scope, tx, [c.memory for c in kept if c.type is MemoryType.ATOM])
+        found = ranking.ranked(scope, tx, asked, request.limit)
+        atoms = [one.candidate.memory for one in found if one.candidate.type is MemoryType.ATOM]
+        sources = search.sources(scope, tx, atoms)
         behind = waiting.pending(scope, tx, waiting.now(tx))
-    hits = [_hit(scope, candidate, rows[candidate.row], sources, terms) for candidate in kept]
-    return QueryReply(hits, [_eventual()] if behind else [])
+    return QueryReply([_hit(scope, asked, one, sources) for one in found], [eventual()] if behind else [])
 
 
-def _ranked(
-    scope: ScopeKey, tx: Transaction, vector: NDArray[np.float16], terms: Collection[int], limit: int
-) -> tuple[dict[int, Evidence], list[Candidate]]:
-    """The evidence of a pool of rows, and the best memories behind them.
-
-    What may not be shown (expired, under other filters) leaves the pool after it was filled: the pool grows until there are enough,
-    or until it holds every row of the scope that either leg finds.
-    """
-    filters = None if scope.named.filters is None else json.dumps(scope.named.filters)
-    pool = max(POOL, 4 * limit)
-    while True:
-        rows = _evidence(scope, tx, vector, terms, pool)
-        best = _best(search.candidates(scope, tx, list(rows), VISIBLE, filters), rows)
-        atoms = [candidate.memory for candidate in best if candidate.type is MemoryType.ATOM]
-        episodes = [candidate.memory for candidate in best if candidate.type is MemoryType.EPISODE]
-        kept = _without_doubles(best, search.told(scope, tx, atoms, episodes))[:limit]
-        if len(kept) == limit or len(rows) < pool:
-            return rows, kept
-        pool *= 4
-
-
-def _evidence(
-    scope: ScopeKey, tx: Transaction, vector: NDArray[np.float16], terms: Collection[int], limit: int
-) -> dict[int, Evidence]:
-    """What both legs know of their best rows. A row that one leg alone found gets its similarity too."""
-    matches = {match.row: match for match in search.matching(scope, tx, terms, limit)}
-    model = search.current_model(scope, tx, len(vector))
-    near: dict[int, float] = {}
-    if model is not None:
-        near = search.nearest(scope, tx, model, vector, limit)
-        near |= search.similarities(scope, tx, model, vector, [row for row in matches if row not in near])
-    evidence = {}
-    for row in near.keys() | matches.keys():
-        words = matches[row].score if row in matches else 0.0
-        shared = matches[row].lexemes if row in matches else frozenset()
-        evidence[row] = Evidence(score(near.get(row), words), near.get(row), shared)
-    return evidence
-
-
-def score(similarity: float | None, words: float) -> float:
-    """0..1 from a cosine similarity (None: no vector) and a share of the query's words, as two witnesses of whom one is enough.
-
-    Neither is scaled over the other candidates: what fits nothing in the query stays low even where nothing fits better.
-    """
-    meaning = min(max(similarity or 0.0, 0.0), 1.0)
-    return 1 - (1 - MEANING * meaning) * (1 - WORDS * min(words, 1.0))
-
-
-def _best(found: Sequence[Candidate], rows: Mapping[int, Evidence]) -> list[Candidate]:
-    """Each memory once, under its best chunk, the best memory first."""
-    ordered = sorted(found, key=lambda c: (-rows[c.row].score, -c.memory.int))
-    seen: set[UUID] = set()
-    best = []
-    for candidate in ordered:
-        if candidate.memory not in seen:
-            seen.add(candidate.memory)
-            best.append(candidate)
-    return best
-
-
-def _without_doubles(best: Sequence[Candidate], sources: Mapping[UUID, Collection[UUID]]) -> list[Candidate]:
-    """An atom and the episode that it comes from say the same: whichever ranks higher stands for both."""
-    listed: set[UUID] = set()
-    told: set[UUID] = set()
-    kept = []
-    for candidate in best:
-        own = sources.get(candidate.memory, [])
-        if candidate.memory in told or not listed.isdisjoint(own):
-            continue
-        listed.add(candidate.memory)
-        told.update(own)
-        kept.append(candidate)
-    return kept
-
-
-def _hit(
-    scope: ScopeKey,
-    candidate: Candidate,
-    evidence: Evidence,
-    sources: Mapping[UUID, Sequence[UUID]],
-    terms: Mapping[int, str],
-) -> Hit:
+def _hit(scope: ScopeKey, asked: Asked, found: Ranked, sources: Mapping[UUID, Sequence[UUID]]) -> Hit:
+    candidate = found.candidate
     own = Scope(scope.named.tenant_id, scope.named.namespace_id, candidate.agent_id, candidate.session_id)
     ref = MemoryRef(candidate.memory, candidate.type, own)
     episodes = [MemoryRef(source, MemoryType.EPISODE, own) for source in sources.get(candidate.memory, [])]
-    return Hit(ref, round(evidence.score, 6), _reason(evidence, terms), episodes)
+    return Hit(ref, round(found.evidence.score, 6), ranking.reason(asked, found.evidence), episodes)
 
 
-def _reason(evidence: Evidence, terms: Mapping[int, str]) -> str:
-    """For a person: which words of the query it has, and how near it is in meaning."""
-    words = sorted({terms[lexeme] for lexeme in evidence.lexemes if lexeme in terms})
-    parts = []
-    if words:
-        parts.append("has " + ", ".join(f"“{word}”" for word in words))
-    if evidence.similarity is not None and evidence.similarity >= SIMILAR:
-        parts.append(f"similar in meaning ({evidence.similarity:.2f})")
-    return "; ".join(parts) or "the nearest there is"
-
-
-def _eventual() -> ContextWarning:
+def eventual() -> ContextWarning:
+    """What an answer says that did not wait for work that is pending."""
     return ContextWarning("eventual_consistency", "some of what this scope has accepted is not indexed yet")

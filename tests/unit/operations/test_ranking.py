@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinicon.operations.query import score
+from infinicon.operations.ranking import score
 
 SHARE = st.floats(0, 1)
 
