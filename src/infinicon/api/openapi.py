@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
-from infinicon.api import limits, openapi_admin, openapi_events
+from infinicon.api import limits, openapi_admin, openapi_deletion, openapi_events
 from infinicon.api.openapi_parts import (
     EPISODE_REF,
     SCHEMAS,
@@ -26,6 +26,7 @@ from infinicon.api.wire.jobs import GetJobRequest, Job
 from infinicon.api.wire.query import QueryReply, QueryRequest
 from infinicon.api.wire.shared import MemoryApiError
 from infinicon.api.wire.validate import Body
+from infinicon.domain import Permission
 from infinicon.settings import Settings
 
 MODELS: Sequence[type[Body]] = (
@@ -40,6 +41,7 @@ MODELS: Sequence[type[Body]] = (
     Job,
     MemoryApiError,
     *openapi_admin.MODELS,
+    *openapi_deletion.MODELS,
     *openapi_events.MODELS,
 )
 
@@ -72,6 +74,7 @@ INGEST = operation(
     "Write one or more episodes into memory",
     request=IngestRequest,
     reply=IngestReply,
+    permission=Permission.INGEST,
     statuses=(*WITH_BODY, 422, 504),
     example={
         "scope": SCOPE,
@@ -94,6 +97,7 @@ QUERY = operation(
     "Find memory: ranked refs, without content",
     request=QueryRequest,
     reply=QueryReply,
+    permission=Permission.QUERY,
     statuses=(*WITH_BODY, 504),
     example={"scope": SCOPE, "query": "Where is the gate code?", "limit": 5},
 )
@@ -102,6 +106,7 @@ HYDRATE = operation(
     "Load whole objects for refs",
     request=HydrateRequest,
     reply=HydrateReply,
+    permission=Permission.HYDRATE,
     statuses=WITH_BODY,
     example={"scope": SCOPE, "refs": [EPISODE_REF], "includeProvenance": True},
 )
@@ -110,6 +115,7 @@ GET_JOB = operation(
     "What became of accepted work",
     request=GetJobRequest,
     reply=Job,
+    permission=Permission.JOBS,
     statuses=(*WITH_BODY, 404),
     example={"scope": SCOPE, "jobId": "019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3e"},
 )
@@ -117,6 +123,7 @@ READ_JOB = operation(
     "readJob",
     "What became of accepted work (the same answer as getJob)",
     reply=Job,
+    permission=Permission.JOBS,
     statuses=(400, 401, 403, 404, 429, 500, 503),
     parameters=[
         parameter("jobId", "path", "From the reply of ingest.", required=True, longest=limits.IDENTIFIER_CHARACTERS),

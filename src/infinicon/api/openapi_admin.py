@@ -26,6 +26,7 @@ from infinicon.api.wire.keys import (
 )
 from infinicon.api.wire.status import StatusReply
 from infinicon.api.wire.validate import Body
+from infinicon.domain import Permission
 
 MODELS: Sequence[type[Body]] = (
     CreateKeyRequest,
@@ -49,30 +50,38 @@ OWN_KEY = operation(
     "ownKey", "Which tenant the key belongs to, and what it may do", reply=OwnKey, statuses=WITHOUT_BODY
 )
 LIST_KEYS = operation(
-    "listKeys", "The tenant's keys (permission admin)", reply=KeysReply, statuses=WITHOUT_BODY, parameters=[TENANT]
+    "listKeys",
+    "The tenant's keys",
+    reply=KeysReply,
+    permission=Permission.ADMIN,
+    statuses=WITHOUT_BODY,
+    parameters=[TENANT],
 )
 CREATE_KEY = operation(
     "createKey",
-    "Make a key (permission admin); it is shown once",
+    "Make a key; it is shown once",
     request=CreateKeyRequest,
     reply=NewKeyReply,
+    permission=Permission.ADMIN,
     statuses=WITH_BODY,
     example={"tenantId": "acme", "label": "support bot", "permissions": ["ingest", "query"], "namespaces": ["support"]},
 )
 REVOKE_KEY = operation(
     "revokeKey",
-    "Shut a key out, at once and for good (permission admin)",
+    "Shut a key out, at once and for good",
     request=RevokeKeyRequest,
     reply=KeyReply,
+    permission=Permission.ADMIN,
     statuses=(*WITH_BODY, 404),
     example={"tenantId": "acme"},
     parameters=[KEY_ID],
 )
 ROTATE_KEY = operation(
     "rotateKey",
-    "Make a key's successor; both work until the old one runs out (permission admin)",
+    "Make a key's successor; both work until the old one runs out",
     request=RotateKeyRequest,
     reply=NewKeyReply,
+    permission=Permission.ADMIN,
     statuses=(*WITH_BODY, 404),
     example={"tenantId": "acme", "overlapSeconds": 3600},
     parameters=[KEY_ID],
@@ -86,22 +95,25 @@ LIST_NAMESPACES = operation(
 )
 STATS = operation(
     "stats",
-    "What a namespace holds, in numbers (permission jobs)",
+    "What a namespace holds, in numbers",
     reply=StatsReply,
+    permission=Permission.JOBS,
     statuses=WITHOUT_BODY,
     parameters=scope_parameters(agents=False),
 )
 EXPORT = operation(
     "exportEpisodes",
-    "The episodes of a scope, page by page, as ingest takes them back (permission hydrate)",
+    "The episodes of a scope, page by page, as ingest takes them back",
     reply=ExportReply,
+    permission=Permission.HYDRATE,
     statuses=WITHOUT_BODY,
     parameters=[*scope_parameters(), *page_parameters(EXPORT_USUAL, EXPORT_MOST)],
 )
 STATUS = operation(
     "status",
-    "How the parts are, and whether the tenant's work moves (permission jobs)",
+    "How the parts are, and whether the tenant's work moves",
     reply=StatusReply,
+    permission=Permission.JOBS,
     statuses=WITHOUT_BODY,
     parameters=[TENANT],
 )

@@ -10,6 +10,7 @@ from infinicon.api.openapi_parts import SCOPE, WITH_BODY, operation, page_parame
 from infinicon.api.wire.events import MemoryEventType, SubscribeReply, SubscribeRequest
 from infinicon.api.wire.parameters import LONGEST_CURSOR
 from infinicon.api.wire.validate import Body
+from infinicon.domain import Permission
 
 MODELS: Sequence[type[Body]] = (SubscribeRequest, SubscribeReply)
 
@@ -49,16 +50,18 @@ EXAMPLE = 'id: AXk…\nevent: memory.indexed\ndata: {"type":"memory.indexed","sc
 
 SUBSCRIBE = operation(
     "subscribe",
-    "A page of lifecycle events, from a cursor on (permission subscribe)",
+    "A page of lifecycle events, from a cursor on",
     request=SubscribeRequest,
     reply=SubscribeReply,
+    permission=Permission.SUBSCRIBE,
     statuses=WITH_BODY,
     example={"scope": SCOPE, "eventTypes": ["memory.indexed", "memory.tombstoned"], "limit": 50},
 )
 EVENTS: dict[str, Any] = operation(
     "readEvents",
-    "Lifecycle events as they come, or a page of them (permission subscribe)",
+    "Lifecycle events as they come, or a page of them",
     reply=SubscribeReply,
+    permission=Permission.SUBSCRIBE,
     statuses=(400, 401, 403, 429, 500, 503),
     parameters=[
         *scope_parameters(),

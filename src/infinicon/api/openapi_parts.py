@@ -9,6 +9,7 @@ from infinicon.api import limits
 from infinicon.api.wire.parameters import LONGEST_CURSOR
 from infinicon.api.wire.shared import MemoryApiError
 from infinicon.api.wire.validate import Body
+from infinicon.domain import Permission
 
 SCHEMAS = "#/components/schemas/{model}"
 ERRORS = {
@@ -52,15 +53,18 @@ def operation(
     *,
     reply: type[Body],
     statuses: Sequence[int],
+    permission: Permission | None = None,
     request: type[Body] | None = None,
     example: object = None,
     parameters: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Keyword arguments for a route's decorator."""
+    """Keyword arguments for a route's decorator. `permission` None: any valid key may."""
     extra: dict[str, Any] = {
         "security": [{"apiKey": []}],
         "responses": {"200": {"description": "The answer.", "content": json(reply)}, **_failures(statuses)},
     }
+    if permission is not None:
+        extra["x-permission"] = permission.value
     if request is not None:
         extra["requestBody"] = {"required": True, "content": json(request, example)}
     if parameters:

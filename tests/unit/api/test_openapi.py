@@ -46,6 +46,19 @@ def test_every_route_says_how_it_fails(document: dict[str, Any]) -> None:
                 assert {"400", "401", "403", "429", "500", "503", "default"} <= answers.keys()
 
 
+def test_every_route_says_which_permission_it_needs(document: dict[str, Any]) -> None:
+    """That it is the one that is asked for is tested at the front door (tests/e2e/api/test_permissions.py)."""
+    needed = {
+        operation["operationId"]: operation.get("x-permission")
+        for path, operations in document["paths"].items()
+        for operation in operations.values()
+        if path.startswith("/v0/")
+    }
+
+    assert {name for name, permission in needed.items() if permission is None} == {"ownKey", "listNamespaces"}
+    assert set(needed.values()) - {None} <= set(domain.Permission)
+
+
 def test_the_limits_are_stated(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
 
