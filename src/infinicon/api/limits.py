@@ -33,6 +33,8 @@ IDEMPOTENCY_KEY_CHARACTERS = 255
 QUERY_CHARACTERS = 8_192
 QUERY_LIMIT = 1_000
 QUERY_LIMIT_DEFAULT = 10
+FILTERED = 16
+"""Types, and states, that a filter names: more than there are, so that repeats do no harm."""
 
 REFS = 1_000
 

@@ -18,6 +18,10 @@ from infinicon.domain.fault import (
     ContextWarning,
     Fault,
 )
+from infinicon.domain.filters import (
+    SEARCHABLE,
+    MemoryFilters,
+)
 from infinicon.domain.ingest import (
     IngestEpisode,
     IngestReply,
@@ -65,6 +69,7 @@ from infinicon.domain.scope import (
 __all__ = [
     "MEMORY_EVENTS",
     "NIL_ID",
+    "SEARCHABLE",
     "ActorRef",
     "BatchRef",
     "Caller",
@@ -87,6 +92,7 @@ __all__ = [
     "Lane",
     "Memory",
     "MemoryEvent",
+    "MemoryFilters",
     "MemoryRef",
     "MemoryType",
     "Namespace",
