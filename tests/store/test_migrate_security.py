@@ -49,6 +49,8 @@ def rows(tenant: int, namespace: int, model: int, some: UUID) -> dict[str, dict[
         "batches": {**lane, "id": some, "state": "closed", "episodes": 1},
         "queued_episodes": {**here, **lane, "episode": some, "job": some, "state": "failed", "tokens": 1},
         "idempotency": {"tenant": tenant, "key_hmac": b"k", "body_digest": b"b"},
+        "policies": here,
+        "tombstones": {**here, "memory": some, "reason": "x", "root": True, "cascade": "none"},
         "events": {**here, "seq": 1, "type": "episode.ingested"},
         "postings": {**here, "lexeme": 1, "row_id": 1, "frequency": 1, "length": 1},
         "staged_vectors": {"tenant": tenant, "batch": some, **vector},
@@ -197,10 +199,11 @@ READABLE = """
 
 def test_what_the_sweeper_may_read_is_ids_states_and_times(sql: Sql) -> None:
     readable: dict[str, list[str]] = dict(sql(READABLE, "infinicon_sweeper"))
-    whole = {"batches", "queued_episodes", "schema_version"}
+    whole = {"batches", "policies", "queued_episodes", "schema_version"}
 
     assert {name: columns for name, columns in readable.items() if name not in whole} == {
-        "jobs": ["cancelled", "done", "failed", "id", "status", "tenant", "total"],
+        "jobs": ["cancelled", "done", "failed", "id", "status", "tenant", "total", "type"],
+        "tombstones": ["kept_until", "memory", "tenant"],
         "memories": ["id", "status", "tenant"],
         "staged_vectors": ["batch", "tenant"],
         "idempotency": ["created_at", "key_hmac", "tenant"],

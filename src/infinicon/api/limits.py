@@ -40,6 +40,8 @@ REFS = 1_000
 
 KEY_NAMESPACES = 1_000
 
+REASON_CHARACTERS = 4_096
+
 EVENTS = 1_000
 EVENTS_DEFAULT = 100
 EVENT_TYPES = 64
@@ -80,6 +82,7 @@ def document(*, body_bytes: int, concurrent_requests: int, wait_seconds: float) 
         "queryLimit": QUERY_LIMIT,
         "queryLimitDefault": QUERY_LIMIT_DEFAULT,
         "refsPerRequest": REFS,
+        "reasonCharacters": REASON_CHARACTERS,
         "namespacesPerKey": KEY_NAMESPACES,
         "eventsPerPage": EVENTS,
         "eventsPerPageDefault": EVENTS_DEFAULT,

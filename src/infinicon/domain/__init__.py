@@ -8,6 +8,11 @@ from infinicon.domain.administration import (
     NewKey,
     Stats,
 )
+from infinicon.domain.deletion import (
+    TombstoneReply,
+    TombstoneRequest,
+    TombstoneResult,
+)
 from infinicon.domain.event import (
     MEMORY_EVENTS,
     EventPage,
@@ -35,6 +40,7 @@ from infinicon.domain.job import (
 )
 from infinicon.domain.kinds import (
     NIL_ID,
+    Cascade,
     EventType,
     IngestStatus,
     JobStatus,
@@ -44,6 +50,7 @@ from infinicon.domain.kinds import (
     Permission,
     Stage,
     Status,
+    TombstoneStatus,
 )
 from infinicon.domain.memory import (
     ActorRef,
@@ -52,6 +59,9 @@ from infinicon.domain.memory import (
     Provenance,
     SourceRef,
     Span,
+)
+from infinicon.domain.policy import (
+    Policy,
 )
 from infinicon.domain.query import (
     Hit,
@@ -73,6 +83,7 @@ __all__ = [
     "ActorRef",
     "BatchRef",
     "Caller",
+    "Cascade",
     "ContextWarning",
     "EventPage",
     "EventType",
@@ -98,6 +109,7 @@ __all__ = [
     "Namespace",
     "NewKey",
     "Permission",
+    "Policy",
     "Progress",
     "Provenance",
     "QueryReply",
@@ -110,4 +122,8 @@ __all__ = [
     "Stats",
     "Status",
     "SubscribeRequest",
+    "TombstoneReply",
+    "TombstoneRequest",
+    "TombstoneResult",
+    "TombstoneStatus",
 ]

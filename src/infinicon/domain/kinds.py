@@ -78,3 +78,18 @@ class EventType(enum.StrEnum):
     MEMORY_DISPUTED = "memory.disputed"
     MEMORY_SUPERSEDED = "memory.superseded"
     MEMORY_TOMBSTONED = "memory.tombstoned"
+
+
+class Cascade(enum.StrEnum):
+    """What happens to what was derived from a memory that is tombstoned."""
+
+    NONE = "none"
+    MARK_DERIVED_STALE = "mark_derived_stale"
+    TOMBSTONE_DERIVED = "tombstone_derived"
+
+
+class TombstoneStatus(enum.StrEnum):
+    TOMBSTONED = "tombstoned"
+    ALREADY_TOMBSTONED = "already_tombstoned"
+    NOT_FOUND = "not_found"
+    REJECTED = "rejected"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from uuid import UUID
 
 from infinicon.domain import BatchRef, Fault, Lane
 from infinicon.errors import StageTimeout
@@ -57,6 +58,12 @@ def reconcile(sweeper: Database, *, republish_after: float, attempts: int) -> li
         sweeps.expire_leases(tx)
         sweeps.settle_exhausted(tx, attempts, fault)
         return sweeps.republish(tx, republish_after)
+
+
+def purges(sweeper: Database) -> list[tuple[int, UUID]]:
+    """Jobs, with their tenants, that have hidden memories still to empty. More than one process may work on one of them."""
+    with sweeper.transaction(None) as tx:
+        return sweeps.purges(tx)
 
 
 def abandon(sweeper_url: str) -> int:

@@ -60,11 +60,14 @@ def source(episode: PendingEpisode) -> SourceEpisode:
 def _commit(
     database: Database, producer: str, ref: BatchRef, token: UUID, found: Found, faults: Mapping[UUID, Fault]
 ) -> int:
-    statements = [atom for episode, extraction in found.values() for atom in _statements(episode, extraction)]
+    stated = [atom for episode, extraction in found.values() for atom in _statements(episode, extraction)]
     with database.transaction(ref.tenant) as tx:
         batches.hold(ref.tenant, tx, ref.batch, token)
+        # What was cancelled or tombstoned while the extractor worked says nothing any more.
+        held = atoms.hold(ref.tenant, tx, ref.batch)
+        statements = [atom for atom in stated if atom.episode in held]
         new = atoms.insert(ref.tenant, tx, producer, statements)
-        atoms.record(ref.tenant, tx, [_outcome(*pair) for pair in found.values()])
+        atoms.record(ref.tenant, tx, [_outcome(*found[episode]) for episode in found.keys() & held])
         failed = batches.fail_episodes(ref.tenant, tx, ref.batch, faults)
         batches.advance(ref.tenant, tx, ref.batch, token, Stage.EMBED)
         errors = {job: faults[episode] for episode, job in failed.items()}

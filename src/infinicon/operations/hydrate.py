@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infinicon.domain import Caller, HydrateReply, HydrateRequest, Memory, MemoryRef, Permission, Scope
+from infinicon.domain import Caller, HydrateReply, HydrateRequest, Memory, MemoryRef, Permission
 from infinicon.operations import scopes
 from infinicon.store import memories
 from infinicon.store.database import Database
@@ -24,19 +24,9 @@ def hydrate(database: Database, caller: Caller, request: HydrateRequest) -> Hydr
     shown = set()
     for ref in request.refs:
         memory = loaded.get(ref.id)
-        if memory is None or memory.type is not ref.type or not _agrees(ref.scope, memory.scope):
+        if memory is None or memory.type is not ref.type or not scopes.agrees(ref.scope, memory.scope):
             missing.append(ref)
         elif ref.id not in shown:
             shown.add(ref.id)
             objects.append(memory)
     return HydrateReply(objects, missing)
-
-
-def _agrees(named: Scope, own: Scope) -> bool:
-    """Whether what a ref says of its scope is true; it may say less than there is."""
-    return (
-        named.tenant_id == own.tenant_id
-        and named.namespace_id == own.namespace_id
-        and named.agent_id in {None, own.agent_id}
-        and named.session_id in {None, own.session_id}
-    )

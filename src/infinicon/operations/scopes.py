@@ -39,3 +39,13 @@ def resolve(tx: Transaction, caller: Caller, scope: Scope, permission: Permissio
     if caller.namespaces is not None and namespace not in caller.namespaces:
         raise Unauthorized("this key is limited to other namespaces", authenticated=True)
     return ScopeKey(caller.tenant, namespace, scope)
+
+
+def agrees(named: Scope, own: Scope) -> bool:
+    """Whether what a ref says of its scope is true; it may say less than there is."""
+    return (
+        named.tenant_id == own.tenant_id
+        and named.namespace_id == own.namespace_id
+        and named.agent_id in {None, own.agent_id}
+        and named.session_id in {None, own.session_id}
+    )

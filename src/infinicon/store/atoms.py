@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from infinicon.domain import Span
 from infinicon.ids import new_id
-from infinicon.store.database import Transaction
+from infinicon.store.database import Conflict, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,19 @@ INSERT_ATOMS = text("""
     RETURNING id
 """)
 
+# A tombstone that has the atom in hand is waited for, and then its fingerprint is gone; one that comes later waits for us, and then sees
+# that this episode says the same.
 FIND_ATOMS = text("""
     SELECT m.id, m.namespace, m.fingerprint
     FROM unnest(CAST(:namespaces AS integer[]), CAST(:fingerprints AS bytea[])) AS a (namespace, fingerprint)
     JOIN memories m ON m.tenant = :tenant AND m.namespace = a.namespace AND m.fingerprint = a.fingerprint
+    ORDER BY m.id FOR KEY SHARE OF m
+""")
+
+# Whoever cancels or tombstones an episode takes it out of its batch first, and so waits for this, or is seen by it.
+HOLD_QUEUED = text("""
+    SELECT q.episode FROM queued_episodes q JOIN memories m ON m.tenant = q.tenant AND m.id = q.episode AND m.status = 'pending'
+    WHERE q.tenant = :tenant AND q.batch = :batch ORDER BY q.episode FOR UPDATE OF q
 """)
 
 INSERT_LINKS = text("""
@@ -140,10 +149,38 @@ def pending(tenant: int, tx: Transaction, batch: UUID) -> list[PendingEpisode]:
     return [PendingEpisode(*row) for row in rows]
 
 
+def hold(tenant: int, tx: Transaction, batch: UUID) -> set[UUID]:
+    """The episodes that are still pending in the batch, locked in it until commit."""
+    return {row.episode for row in tx.execute(HOLD_QUEUED, {"tenant": tenant, "batch": batch})}
+
+
 def insert(tenant: int, tx: Transaction, producer: str, atoms: Sequence[NewAtom]) -> set[UUID]:
-    """Store statements and link each to the episode that makes it; answers with the ids that are new. Twice changes nothing."""
-    if not atoms:
-        return set()
+    """Store statements and link each to the episode that makes it; answers with the ids that are new. Twice changes nothing.
+
+    The episodes are held (`hold`).
+
+    Raises:
+        Conflict: the atoms that others had stated went again and again while we looked.
+    """
+    new: set[UUID] = set()
+    edges: list[tuple[NewAtom, UUID]] = []
+    missing = list(atoms)
+    for _ in range(3):
+        if not missing:
+            break
+        new |= _create(tenant, tx, producer, missing)
+        found = _find(tenant, tx, missing)
+        edges += _edges(missing, found)
+        missing = [a for a in missing if (a.namespace, a.fingerprint) not in found]
+    if missing:
+        raise Conflict("other statements of the same went meanwhile; try again")
+    if edges:
+        _link(tenant, tx, edges)
+        _prolong(tenant, tx, edges, new)
+    return new
+
+
+def _create(tenant: int, tx: Transaction, producer: str, atoms: Sequence[NewAtom]) -> set[UUID]:
     created = tx.execute(
         INSERT_ATOMS,
         {
@@ -159,11 +196,7 @@ def insert(tenant: int, tx: Transaction, producer: str, atoms: Sequence[NewAtom]
             "occurred_ats": [a.occurred_at for a in atoms],
         },
     )
-    new = {row.id for row in created}
-    edges = _edges(atoms, _find(tenant, tx, atoms))
-    _link(tenant, tx, edges)
-    _prolong(tenant, tx, edges, new)
-    return new
+    return {row.id for row in created}
 
 
 def _find(tenant: int, tx: Transaction, atoms: Sequence[NewAtom]) -> Mapping[tuple[int, bytes], UUID]:

@@ -16,6 +16,9 @@ from infinicon.store.database import Transaction
 REINDEX = "reindex"
 """The type of jobs that derive a namespace's index anew; constraints name it too."""
 
+TOMBSTONE = "tombstone"
+"""The type of jobs that empty memories which are hidden already."""
+
 INSERT = text("""
     INSERT INTO jobs (tenant, id, namespace, agent_id, session_id, type, lane, label, total, status)
     VALUES (:tenant, :id, :namespace, :agent_id, :session_id, :type, :lane, :label, :total,

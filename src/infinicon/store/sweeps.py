@@ -6,6 +6,7 @@ It runs under a role of its own that sees ids and states only.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from sqlalchemy import text
 
@@ -130,6 +131,10 @@ FAIL_BATCH = text("""
     FROM counted c WHERE j.tenant = :tenant AND j.id = c.job
 """)
 
+PURGES = text("""
+    SELECT tenant, id FROM jobs WHERE type = 'tombstone' AND status IN ('queued', 'running') ORDER BY tenant, id LIMIT 100
+""")
+
 FORGET_BATCHES = text("""
     DELETE FROM batches WHERE state = 'closed' AND updated_at < now() - make_interval(secs => :seconds)
 """)
@@ -212,6 +217,12 @@ def settle_exhausted(tx: Transaction, attempts: int, fault: Fault) -> int:
         tx.execute(UNSTAGE, key)
         tx.execute(CLOSE, key)
     return len(rows)
+
+
+@unscoped("deletions of all tenants go on alike")
+def purges(tx: Transaction) -> list[tuple[int, UUID]]:
+    """Open jobs that empty hidden memories."""
+    return [(row.tenant, row.id) for row in tx.execute(PURGES)]
 
 
 @unscoped("retention is the same for all")

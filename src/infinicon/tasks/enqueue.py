@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from celery import chain
 from kombu.exceptions import OperationalError
@@ -61,19 +61,27 @@ def dispatch_all(runtime: Runtime) -> int:
 
 
 def reconcile(runtime: Runtime) -> int:
-    """Publish again what lost its worker or its message."""
+    """Publish again what lost its worker or its message, and what is to be purged."""
     chosen = runtime.settings
-    return publish(
+    sent = publish(
         dispatch.reconcile(runtime.sweeper, republish_after=chosen.republish_after, attempts=chosen.stage_attempts)
     )
+    for tenant, job in dispatch.purges(runtime.sweeper):
+        _send(names.PURGE, (tenant, str(job)), expires=chosen.reconcile_every)
+    return sent
+
+
+def _send(name: str, args: Sequence[object] = (), *, expires: float) -> None:
+    """A routine task. One that is lost is sent again by beat's next tick."""
+    try:
+        app.send_task(name, args, queue=names.CONTROL, expires=expires, ignore_result=True)
+    except (OperationalError, OSError) as fault:
+        log.warning("the broker does not answer (%s); beat's next tick sends it again", type(fault).__name__)
 
 
 def window_moved() -> None:
     """A batch has left the window: have the next one claimed now instead of at beat's next tick, which comes in any case."""
-    try:
-        app.send_task(names.DISPATCH, queue=names.CONTROL, expires=10.0, ignore_result=True)
-    except (OperationalError, OSError) as fault:
-        log.warning("the broker does not answer (%s); beat's next tick claims what waits", type(fault).__name__)
+    _send(names.DISPATCH, expires=10.0)
 
 
 class Dispatcher:

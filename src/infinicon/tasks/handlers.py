@@ -20,6 +20,7 @@ from infinicon.operations.embed import embed
 from infinicon.operations.events import expire
 from infinicon.operations.extract import extract
 from infinicon.operations.index import index
+from infinicon.operations.tombstone import purge
 from infinicon.runtime import runtime
 from infinicon.tasks import enqueue, names, process
 from infinicon.tasks.app import app
@@ -83,6 +84,11 @@ def dispatch_waiting() -> None:
 @app.task(name=names.RECONCILE, ignore_result=True, send_events=False)
 def reconcile_lost() -> None:
     _run(lambda: enqueue.reconcile(runtime()))
+
+
+@app.task(name=names.PURGE, ignore_result=True, send_events=False)
+def purge_hidden(tenant: int, job: str) -> None:
+    _run(lambda: purge(runtime().database, tenant, UUID(job)))
 
 
 @app.task(name=names.FORGET, ignore_result=True, send_events=False)

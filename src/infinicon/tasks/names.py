@@ -13,11 +13,12 @@ INDEX = "infinicon.index"
 DISPATCH = "infinicon.dispatch"
 RECONCILE = "infinicon.reconcile"
 FORGET = "infinicon.forget"
+PURGE = "infinicon.purge"
 
 STAGES: dict[Stage, str] = {Stage.EXTRACT: EXTRACT, Stage.EMBED: EMBED, Stage.INDEX: INDEX}
 """The stages of the chain in their order."""
 
-ROUTINE = (DISPATCH, RECONCILE, FORGET)
+ROUTINE = (DISPATCH, RECONCILE, FORGET, PURGE)
 """Tasks that keep the pipeline going, sent again and again."""
 
 CONTROL = "control"

@@ -100,7 +100,7 @@ class Hydrate:
 def parse(body: bytes) -> Hydrate:
     """Read a request. A ref whose id is no UUID is not sent on: it is missing. Raises InvalidRequest."""
     checked = check(HydrateRequest, strict_json.loads(body))
-    sent = [(_echo(ref), _ref(ref)) for ref in checked.refs]
+    sent = [(_echo(ref), read_ref(ref)) for ref in checked.refs]
     request = domain.HydrateRequest(
         scope=scope_of(checked.scope),
         refs=[ref for _, ref in sent if ref is not None],
@@ -113,7 +113,7 @@ def _echo(sent: MemoryRef) -> dict[str, Any]:
     return {"id": sent.id, "type": sent.type, "scope": scope_to_wire(scope_of(sent.scope))}
 
 
-def _ref(sent: MemoryRef) -> domain.MemoryRef | None:
+def read_ref(sent: MemoryRef) -> domain.MemoryRef | None:
     """Only the canonical form is an id; UUID() itself would also take braces, prefixes and missing hyphens."""
     if not CANONICAL_UUID.fullmatch(sent.id):
         return None

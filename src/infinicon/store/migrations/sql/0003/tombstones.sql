@@ -26,3 +26,6 @@ GRANT SELECT, INSERT, UPDATE ON tombstones TO infinicon_app;
 -- The sweeper ends audits on time, whether or not anybody asks.
 CREATE POLICY sweep ON tombstones TO infinicon_sweeper USING (true);
 GRANT SELECT (tenant, memory, kept_until), UPDATE (kept, kept_until) ON tombstones TO infinicon_sweeper;
+
+CREATE INDEX jobs_purge_idx ON jobs (tenant, id) WHERE type = 'tombstone' AND status IN ('queued', 'running');
+GRANT SELECT (type) ON jobs TO infinicon_sweeper;

@@ -1,0 +1,212 @@
+"""tombstone: memories go, at once and for good, and what was derived from them as the request says.
+
+Cascades follow provenance to any depth; a memory is looked at once, so cycles and diamonds end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from infinicon.domain import (
+    Caller,
+    Cascade,
+    EventType,
+    Fault,
+    Lane,
+    MemoryRef,
+    MemoryType,
+    Permission,
+    Scope,
+    ScopeKey,
+    Status,
+    TombstoneReply,
+    TombstoneRequest,
+    TombstoneResult,
+    TombstoneStatus,
+)
+from infinicon.errors import InvalidRequest
+from infinicon.ids import new_id
+from infinicon.operations import scopes
+from infinicon.store import events, jobs, policies, spaces, tombstones
+from infinicon.store.database import Database, Transaction, retry_conflicts
+from infinicon.store.tombstones import Held, Mark
+
+AT_ONCE = 2_000
+"""So many memories lose content and index rows within the request. Beyond it they are hidden within it, and emptied by a job."""
+
+SLICE = 500
+PURGE_SECONDS = 20.0
+"""Then another task goes on: no worker's thread is held for long."""
+
+
+@dataclass(slots=True)
+class Reached:
+    """What a cascade found: locked rows by id, who is derived from whom, and who goes."""
+
+    held: dict[UUID, Held] = field(default_factory=dict)
+    sources: dict[UUID, set[UUID]] = field(default_factory=dict)
+    going: set[UUID] = field(default_factory=set)
+    stale: set[UUID] = field(default_factory=set)
+
+
+@retry_conflicts
+def tombstone(database: Database, caller: Caller, request: TombstoneRequest) -> TombstoneReply:
+    """Tombstone memories of a scope. One transaction: from its commit on no read returns them, and nothing late brings them back.
+
+    Raises:
+        Unauthorized: the key may not delete in this scope.
+    """
+    with database.transaction(caller.tenant) as tx:
+        scope = scopes.resolve(tx, caller, request.scope, Permission.TOMBSTONE)
+        wanted = {ref.id for ref in request.refs if ref is not None and ref.type is not MemoryType.LINK}
+        held = tombstones.hold(scope, tx, tombstones.find(scope, tx, wanted), queued=True)
+        named = [_named(request.scope, ref, held) for ref in request.refs]
+        roots = {memory.id for memory in named if memory is not None}
+        mark = Mark(request.reason, request.cascade, caller.key, policies.read(scope, tx).audit_seconds)
+        reached = reach(scope, tx, {root: held[root] for root in roots}, request.cascade)
+        job = take_away(scope, tx, reached, roots, mark)
+    return TombstoneReply(_results(request, named, reached), job)
+
+
+def _named(scope: Scope, ref: MemoryRef | None, held: Mapping[UUID, Held]) -> Held | None:
+    """The memory that a ref means: what it says of type and scope must be true, and it may say less than there is."""
+    found = None if ref is None else held.get(ref.id)
+    if ref is None or found is None or found.type is not ref.type:
+        return None
+    own = Scope(scope.tenant_id, scope.namespace_id, found.agent_id, found.session_id)
+    return found if scopes.agrees(ref.scope, own) else None
+
+
+def reach(scope: ScopeKey, tx: Transaction, roots: Mapping[UUID, Held], cascade: Cascade) -> Reached:
+    """Lock what the cascade reaches from these, and decide what goes."""
+    reached = Reached(held=dict(roots))
+    reached.going = {root for root, memory in roots.items() if memory.status is not Status.TOMBSTONED}
+    frontier = set(roots)
+    while frontier and cascade is not Cascade.NONE:
+        edges = tombstones.derived(scope, tx, frontier)
+        for found, source in edges:
+            reached.sources.setdefault(found, set()).add(source)
+        # A memory that was reached before and stays may lose its last source only now.
+        again = {found for found, _ in edges if found not in reached.going and found not in roots}
+        new = tombstones.hold(scope, tx, again - reached.held.keys(), queued=False)
+        reached.held |= new
+        living = {
+            found for found in again if found in reached.held and reached.held[found].status is not Status.TOMBSTONED
+        }
+        if cascade is Cascade.MARK_DERIVED_STALE:
+            frontier = living - reached.stale
+            reached.stale |= frontier
+        else:
+            frontier = _losing_ground(scope, tx, reached, living)
+            reached.going |= frontier
+    return reached
+
+
+def _losing_ground(scope: ScopeKey, tx: Transaction, reached: Reached, derived: Collection[UUID]) -> set[UUID]:
+    """A consolidation goes with any of its sources; an atom when nobody who stays says the same."""
+    atoms = {found for found in derived if reached.held[found].type is MemoryType.ATOM}
+    told = tombstones.told_elsewhere(scope, tx, atoms, reached.going) if atoms else set()
+    return set(derived) - told
+
+
+def take_away(scope: ScopeKey, tx: Transaction, reached: Reached, roots: Collection[UUID], mark: Mark) -> UUID | None:
+    """Apply what `reach` decided; the job that empties what is too much for one transaction. Last but for the commit."""
+    job = new_id() if len(reached.going) > AT_ONCE else None
+    tombstones.mark_stale(scope.tenant, tx, reached.stale)
+    if not reached.going:
+        return None
+    left = tombstones.hide(scope.tenant, tx, reached.going, roots, mark, job)
+    removed: dict[int, tuple[int, int]] = {}
+    if job is None:
+        removed = tombstones.purge(scope.tenant, tx, reached.going)
+    else:
+        jobs.insert(scope, tx, job, jobs.TOMBSTONE, Lane.BULK, None, len(reached.going))
+    jobs.count(scope.tenant, tx, left, {}, {})
+    # Also where nothing leaves the index: the counter's row is locked before that of another namespace could be.
+    spaces.add_to_counters(scope.tenant, tx, {scope.namespace: (0, 0)} | removed)
+    gone = [_event(scope, reached.held[memory], job) for memory in sorted(reached.going)]
+    events.append(scope.tenant, tx, gone)
+    return job
+
+
+def _event(scope: ScopeKey, memory: Held, job: UUID | None) -> events.NewEvent:
+    return events.NewEvent(
+        scope.namespace,
+        EventType.MEMORY_TOMBSTONED,
+        memory.id,
+        memory.type,
+        job,
+        memory.agent_id,
+        memory.session_id,
+    )
+
+
+def purge(database: Database, tenant: int, job: UUID) -> int:
+    """Empty what the job's request has hidden, for at most `PURGE_SECONDS`; how many memories that were."""
+    began, emptied = time.monotonic(), 0
+    while time.monotonic() - began < PURGE_SECONDS:
+        number = _purge_slice(database, tenant, job)
+        emptied += number
+        if not number:
+            break
+    return emptied
+
+
+@retry_conflicts
+def _purge_slice(database: Database, tenant: int, job: UUID) -> int:
+    """0: nothing is left, or others have it in hand."""
+    with database.transaction(tenant) as tx:
+        ids = tombstones.purgeable(tenant, tx, job, SLICE)
+        if ids:
+            removed = tombstones.purge(tenant, tx, ids)
+            jobs.count(tenant, tx, {job: len(ids)}, {}, {})
+            spaces.add_to_counters(tenant, tx, removed)
+    return len(ids)
+
+
+def _results(request: TombstoneRequest, named: list[Held | None], reached: Reached) -> list[TombstoneResult]:
+    affected = reached.stale if request.cascade is Cascade.MARK_DERIVED_STALE else reached.going
+    children = _children(reached.sources)
+    results = []
+    for ref, memory in zip(request.refs, named, strict=True):
+        if memory is None:
+            results.append(_absent(ref))
+            continue
+        gone = memory.status is Status.TOMBSTONED
+        status = TombstoneStatus.ALREADY_TOMBSTONED if gone else TombstoneStatus.TOMBSTONED
+        below = sorted(_below(memory.id, children) & affected)
+        results.append(TombstoneResult(status, [_ref(request.scope, reached.held[found]) for found in below]))
+    return results
+
+
+def _absent(ref: MemoryRef | None) -> TombstoneResult:
+    if ref is not None and ref.type is MemoryType.LINK:
+        refusal = InvalidRequest("a link is not deleted: tombstone what it joins", details={"field": "refs"})
+        return TombstoneResult(TombstoneStatus.REJECTED, error=Fault.of(refusal))
+    return TombstoneResult(TombstoneStatus.NOT_FOUND)
+
+
+def _children(sources: Mapping[UUID, Collection[UUID]]) -> dict[UUID, set[UUID]]:
+    children: dict[UUID, set[UUID]] = {}
+    for found, origins in sources.items():
+        for origin in origins:
+            children.setdefault(origin, set()).add(found)
+    return children
+
+
+def _below(root: UUID, children: Mapping[UUID, Collection[UUID]]) -> set[UUID]:
+    """All that the cascade reached from this memory, itself not."""
+    seen: set[UUID] = set()
+    frontier = {root}
+    while frontier:
+        frontier = {child for parent in frontier for child in children.get(parent, ())} - seen
+        seen |= frontier
+    return seen - {root}
+
+
+def _ref(scope: Scope, memory: Held) -> MemoryRef:
+    own = Scope(scope.tenant_id, scope.namespace_id, memory.agent_id, memory.session_id)
+    return MemoryRef(memory.id, memory.type, own)
