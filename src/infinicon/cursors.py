@@ -6,7 +6,7 @@ import base64
 import binascii
 import hmac
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from infinicon.errors import InvalidCursor, ScopeMismatch
@@ -21,8 +21,18 @@ _SEAL = 16
 
 def seal(keyring: Keyring, kind: str, scope: Sequence[str | int | None], position: Position) -> str:
     """A cursor of this kind (`events`, `jobs`, …) for this scope that stands at `position`."""
-    body = _VERSION + _tag(keyring, kind, scope) + _packed(position)
-    return base64.urlsafe_b64encode(body + _signature(keyring, kind, body)).decode("ascii").rstrip("=")
+    return sealer(keyring, kind, scope)(position)
+
+
+def sealer(keyring: Keyring, kind: str, scope: Sequence[str | int | None]) -> Callable[[Position], str]:
+    """Seals any number of positions of one scope, at half the price of `seal` for each."""
+    head = _VERSION + _tag(keyring, kind, scope)
+
+    def run(position: Position) -> str:
+        body = head + _packed(position)
+        return base64.urlsafe_b64encode(body + _signature(keyring, kind, body)).decode("ascii").rstrip("=")
+
+    return run
 
 
 def unseal(keyring: Keyring, kind: str, scope: Sequence[str | int | None], cursor: str) -> list[str | int | None]:

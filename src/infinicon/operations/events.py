@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
-from infinicon.cursors import seal, unseal
+from infinicon.cursors import sealer, unseal
 from infinicon.domain import (
     Caller,
     EventPage,
@@ -52,8 +52,9 @@ def subscribe(database: Database, keyring: Keyring, caller: Caller, request: Sub
         scope = scopes.resolve(tx, caller, request.scope, Permission.SUBSCRIBE)
         after = None if request.cursor is None else _position(keyring, scope, request.cursor)
         found, position, more = _scan(scope, tx, request, after)
-    shown = [_event(keyring, scope, event) for event in found]
-    return EventPage(shown, _cursor(keyring, scope, position), position, more)
+    sealed = sealer(keyring, KIND, _bound(scope))
+    shown = [_event(scope, event, sealed([event.seq])) for event in found]
+    return EventPage(shown, sealed([position]), position, more)
 
 
 def _scan(scope: ScopeKey, tx: Transaction, request: SubscribeRequest, after: int | None) -> Found:
@@ -80,22 +81,18 @@ def _bound(scope: ScopeKey) -> list[str | int | None]:
     return [scope.tenant, scope.named.namespace_id, scope.agent_id, scope.session_id]
 
 
-def _cursor(keyring: Keyring, scope: ScopeKey, position: int) -> str:
-    return seal(keyring, KIND, _bound(scope), [position])
-
-
 def _position(keyring: Keyring, scope: ScopeKey, cursor: str) -> int:
     (position,) = unseal(keyring, KIND, _bound(scope), cursor)
     assert isinstance(position, int)
     return position
 
 
-def _event(keyring: Keyring, scope: ScopeKey, event: StoredEvent) -> MemoryEvent:
+def _event(scope: ScopeKey, event: StoredEvent, cursor: str) -> MemoryEvent:
     own = Scope(scope.named.tenant_id, scope.named.namespace_id, event.agent_id, event.session_id)
     ref = None
     if event.memory is not None and event.memory_type is not None:
         ref = MemoryRef(event.memory, event.memory_type, own)
-    return MemoryEvent(event.type, own, _cursor(keyring, scope, event.seq), event.occurred_at, ref, event.job)
+    return MemoryEvent(event.type, own, cursor, event.occurred_at, ref, event.job)
 
 
 def heads(database: Database, tenant: int, namespaces: Collection[str]) -> dict[str, int]:
