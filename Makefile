@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || { $(WHY_NO_VENV); exit 1; }
 	@echo 'Installing into $(VENV): a minute or two, most of it torch …'
 	@$(PIP_INSTALL) $(TORCH)
-	@$(PIP_INSTALL) --editable '.[all,dev]'
+	@$(PIP_INSTALL) --editable '.[all,dev,bench]'
 	@touch $(STAMP)
 
 demo: setup ## the main job: Apollo 13 goes in, memory comes out
@@ -51,8 +51,8 @@ unit: setup ## the tests that need no service: seconds
 chaos: setup ## the tests that kill processes
 	$(BIN)/python -m pytest tests/chaos
 
-bench: setup ## pipeline efficiency, written to bench/results
-	$(BIN)/python -m bench.pipeline
+bench: setup ## the figures of docs/performance.md; QUICK=1 for a look, ARGS='--only pipeline' for one, DATA=DIR for recall
+	$(BIN)/python -m bench $(if $(QUICK),--quick) $(if $(DATA),--data '$(DATA)') $(ARGS)
 
 clean: ## remove .venv and what tools left behind
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

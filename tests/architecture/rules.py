@@ -215,16 +215,17 @@ def module_names(source: Source) -> list[str]:
 def mirrored(test_path: str, source_paths: frozenset[str]) -> list[str]:
     """tests/TIER/a/b/test_c.py stands for src/infinicon/a/b/c.py, or for the package c; a suffix after the name is allowed.
 
-    `test_ingest_dedupe.py` is thus a second file for ingest.py.
+    `test_ingest_dedupe.py` is thus a second file for ingest.py. tests/TIER/bench/ stands for bench/, which is beside src.
     """
     _, tier, *folders, name = test_path.split("/")
+    home = [] if folders[:1] == ["bench"] else ["src/infinicon"]
     if tier == "store" and not folders:  # what needs Postgres and is above the store stands in a folder of its own
         folders = ["store"]
     stem = name.removeprefix("test_").removesuffix(".py")
     words = stem.split("_")
     for length in range(len(words), 0, -1):
-        target = "/".join(["src/infinicon", *folders, "_".join(words[:length])])
+        target = "/".join([*home, *folders, "_".join(words[:length])])
         if f"{target}.py" in source_paths or f"{target}/__init__.py" in source_paths:
             return []
-    folder = "/".join(["src/infinicon", *folders])
+    folder = "/".join([*home, *folders])
     return [f"{test_path}: nothing in {folder} is called {stem}"]

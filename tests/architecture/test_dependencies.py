@@ -58,6 +58,12 @@ def test_every_import_is_declared_where_it_is_needed() -> None:
     assert faults == []
 
 
+def test_the_benchmarks_import_what_an_extra_declares() -> None:
+    declared = names(PROJECT["dependencies"] + [line for extra in EXTRAS.values() for line in extra])
+
+    assert [fault for source in sources_under("bench/") for fault in undeclared(source, declared)] == []
+
+
 def test_an_undeclared_import_is_found() -> None:
     assert undeclared(Source("src/x.py", "import torch\n"), names(PROJECT["dependencies"])) != []
     assert undeclared(Source("src/x.py", "import json, fastapi, starlette\n"), names(PROJECT["dependencies"])) == []

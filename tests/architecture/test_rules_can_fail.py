@@ -97,11 +97,20 @@ def test_a_drawer_for_everything_is_refused() -> None:
         ("tests/store/test_extractor.py", False),
         ("tests/store/plugins/test_extractor.py", True),
         ("tests/store/plugins/test_memories.py", False),
+        ("tests/unit/bench/figures/test_memory.py", True),
+        ("tests/unit/bench/figures/test_nothing.py", False),
+        ("tests/unit/bench/test_memory.py", False),
+        ("tests/unit/figures/test_memory.py", False),
     ],
 )
 def test_a_test_without_a_source_is_found(test: str, mirrors: bool) -> None:
     paths = frozenset(
-        {"src/infinicon/plugins/__init__.py", "src/infinicon/plugins/extractor.py", "src/infinicon/store/memories.py"}
+        {
+            "src/infinicon/plugins/__init__.py",
+            "src/infinicon/plugins/extractor.py",
+            "src/infinicon/store/memories.py",
+            "bench/figures/memory.py",
+        }
     )
 
     assert (rules.mirrored(test, paths) == []) is mirrors

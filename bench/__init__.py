@@ -1,0 +1,1 @@
+"""The workbench: named figures with a bound and a verdict, each measured beside a baseline in the same run. See bench/README.md."""
