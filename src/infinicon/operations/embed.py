@@ -35,7 +35,8 @@ def embed(database: Database, embedder: Embedder, leases: Leases, ref: BatchRef)
         info = embedder.model
         with database.transaction(ref.tenant) as tx:
             model = spaces.register_model(tx, info.name, info.revision, info.dimension)
-            anew = {memory.id: memory for memory in slices.sliced(ref.tenant, tx, ref.batch)}
+            held = slices.of_batch(ref.tenant, tx, ref.batch)
+            anew = {memory.id: memory for part in held for memory in slices.memories(ref.tenant, tx, part)}
             new_ones = {memory.id: memory for memory in spaces.unembedded(ref.tenant, tx, ref.batch)}
         memories = list({**anew, **new_ones}.values())
         chunks, texts = _cut(embedder, memories)

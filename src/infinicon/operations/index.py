@@ -7,7 +7,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from infinicon import lexemes
-from infinicon.domain import BatchRef, EventType
+from infinicon.domain import NIL_ID, BatchRef, EventType
 from infinicon.operations.embed import rendered
 from infinicon.operations.leases import Leases
 from infinicon.store import batches, events, jobs, slices, spaces
@@ -27,9 +27,9 @@ def index(database: Database, leases: Leases, ref: BatchRef) -> dict[str, int]:
     with leases.stage(ref) as token:
         with database.transaction(ref.tenant) as tx:
             staged = spaces.staged(ref.tenant, tx, ref.batch)
-            beginning = slices.first(ref.tenant, tx, ref.batch)
-        for namespace in beginning:
-            _settle(database, ref.tenant, namespace)
+            held = slices.of_batch(ref.tenant, tx, ref.batch)
+        for first in (part for part in held if part.after == NIL_ID):
+            _settle(database, ref.tenant, first.namespace)
         active, finished = _commit(database, ref, token, _analyse(staged))
     return {"memories": len(active), "episodes": sum(finished.values())}
 
@@ -42,6 +42,7 @@ def _analyse(staged: Sequence[StagedChunk]) -> dict[tuple[UUID, int], Mapping[in
 def _settle(database: Database, tenant: int, namespace: int) -> None:
     """What a reindex does once and for the whole namespace. Counters move by differences, so it matters not when."""
     with database.transaction(tenant) as tx:
+        slices.take_turn(tenant, tx, namespace)
         slices.drop_orphans(tenant, tx, namespace)
         spaces.add_to_counters(tenant, tx, {namespace: slices.drift(tenant, tx, namespace)})
 
@@ -52,27 +53,25 @@ def _commit(
 ) -> tuple[list[Published], dict[UUID, int]]:
     with database.transaction(ref.tenant) as tx:
         batches.hold(ref.tenant, tx, ref.batch, token)
-        sliced = spaces.hold_episodes(ref.tenant, tx, ref.batch)
-        cleared = slices.clear(ref.tenant, tx, ref.batch) if sliced else {}
+        spaces.hold_episodes(ref.tenant, tx, ref.batch)
+        held = slices.of_batch(ref.tenant, tx, ref.batch)
+        cleared = [(part.namespace, slices.clear(ref.tenant, tx, ref.batch, part)) for part in held]
         active, finished, added = spaces.publish(ref.tenant, tx, ref.batch, terms)
         batches.close(ref.tenant, tx, ref.batch, token)
         jobs.count(ref.tenant, tx, finished, {}, {})
         # Also those that only get events: else two batches could hold one counter each and want the other's.
-        moved = {**{memory.namespace: (0, 0) for memory in active}, **_difference(added, cleared)}
-        spaces.add_to_counters(ref.tenant, tx, moved)
+        moved = [(memory.namespace, (0, 0)) for memory in active] + [(part, (-n, -m)) for part, (n, m) in cleared]
+        spaces.add_to_counters(ref.tenant, tx, _summed([*added.items(), *moved]))
         events.append(ref.tenant, tx, [_event(memory) for memory in active])
     return active, finished
 
 
-def _difference(added: Mapping[int, Counts], removed: Mapping[int, Counts]) -> dict[int, Counts]:
-    nothing = (0, 0)
-    return {
-        namespace: (
-            added.get(namespace, nothing)[0] - removed.get(namespace, nothing)[0],
-            added.get(namespace, nothing)[1] - removed.get(namespace, nothing)[1],
-        )
-        for namespace in added.keys() | removed.keys()
-    }
+def _summed(changes: Sequence[tuple[int, Counts]]) -> dict[int, Counts]:
+    summed: dict[int, Counts] = {}
+    for namespace, (rows, lexemes_) in changes:
+        before = summed.get(namespace, (0, 0))
+        summed[namespace] = (before[0] + rows, before[1] + lexemes_)
+    return summed
 
 
 def _event(memory: Published) -> events.NewEvent:

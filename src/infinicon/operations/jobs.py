@@ -85,7 +85,8 @@ def cancel_job(database: Database, caller: Caller, scope: Scope, job_id: str) ->
     with database.transaction(caller.tenant) as tx:
         key = scopes.resolve(tx, caller, scope, Permission.JOBS)
         job = _found(key, tx, job_id)
-        if job.status in OPEN:
+        # What is deleted is hidden already, and does not come back: what is left is to empty it.
+        if job.status in OPEN and job.type != jobs.TOMBSTONE:
             jobs.take_turn(key, tx)
             jobs.cancel(key, tx, job.id, Fault.of(Cancelled("the job was cancelled before this was indexed")))
             job = _found(key, tx, job_id)

@@ -6,6 +6,7 @@ search finds either. Truth is in `memories` and `links` (the view indexable_memo
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from sqlalchemy import text
@@ -17,6 +18,16 @@ from infinicon.store.spaces import Unembedded
 MEMORIES = 64
 TOKENS = 4_000
 """About how much a slice holds, by the estimate that sizes batches: small enough to fail alone, large enough to be few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The memories of a namespace with after < id <= upto. The first slice begins at the nil id."""
+
+    namespace: int
+    after: UUID
+    upto: UUID
+
 
 # A memory weighs at least a slice's share, so that neither number nor size runs away; one that is larger than a slice has its own.
 # Slices take their turn after every episode, whenever that came: a back-fill does not wait for a reindex, and no reader does.
@@ -39,41 +50,36 @@ CUT = text("""
     FROM cut
 """)
 
-SLICED = text("""
-    SELECT m.id, m.namespace, m.type, m.speaker, m.text
-    FROM queued_episodes q
-    JOIN indexable_memories m ON m.tenant = q.tenant AND m.namespace = q.namespace AND m.id > q.after AND m.id <= q.upto
-    WHERE q.tenant = :tenant AND q.batch = :batch AND m.status <> 'pending'
-    ORDER BY m.id
+OF_BATCH = text("""
+    SELECT namespace, after, upto FROM queued_episodes
+    WHERE tenant = :tenant AND batch = :batch AND upto IS NOT NULL ORDER BY namespace, upto
 """)
 
-# Of what lies in the slices, rows stay that the truth has and the batch did not derive: of a memory that became visible meanwhile.
+# A statement for each slice: with its bounds in sight, the planner knows how little lies between them.
+MEMORIES_OF = text("""
+    SELECT id, namespace, type, speaker, text FROM indexable_memories
+    WHERE tenant = :tenant AND namespace = :namespace AND id > :after AND id <= :upto AND status <> 'pending'
+    ORDER BY id
+""")
+
+# Of what lies in the slice, rows stay that the truth has and the batch did not derive: of a memory that became visible meanwhile.
 CLEAR = text("""
-    WITH cleared AS (
-        DELETE FROM space_rows r USING queued_episodes q
-        WHERE q.tenant = :tenant AND q.batch = :batch
-          AND r.tenant = q.tenant AND r.namespace = q.namespace AND r.memory > q.after AND r.memory <= q.upto
-          AND (EXISTS (SELECT FROM staged_vectors s WHERE s.tenant = :tenant AND s.batch = :batch AND s.memory = r.memory)
-               OR NOT EXISTS (SELECT FROM indexable_memories m
-                              WHERE m.tenant = :tenant AND m.id = r.memory AND m.namespace = r.namespace))
-        RETURNING r.namespace, r.row_id, r.lexemes
-    ), unposted AS (
-        DELETE FROM postings p USING cleared, LATERAL unnest(cleared.lexemes) AS u (lexeme)
-        WHERE p.tenant = :tenant AND p.namespace = cleared.namespace AND p.lexeme = u.lexeme AND p.row_id = cleared.row_id
-        RETURNING p.namespace, p.frequency
-    ), gone AS (
-        SELECT namespace, 1 AS rows, 0 AS lexemes FROM cleared
-        UNION ALL
-        SELECT namespace, 0, frequency FROM unposted
-    )
-    SELECT namespace, sum(rows) AS rows, sum(lexemes) AS lexemes FROM gone GROUP BY namespace
+    DELETE FROM space_rows r
+    WHERE r.tenant = :tenant AND r.namespace = :namespace AND r.memory > :after AND r.memory <= :upto
+      AND (EXISTS (SELECT FROM staged_vectors s WHERE s.tenant = :tenant AND s.batch = :batch AND s.memory = r.memory)
+           OR NOT EXISTS (SELECT FROM indexable_memories m
+                          WHERE m.tenant = :tenant AND m.id = r.memory AND m.namespace = r.namespace))
+    RETURNING r.row_id, r.lexemes
 """)
 
-FIRST = text("""
-    SELECT namespace FROM queued_episodes
-    WHERE tenant = :tenant AND batch = :batch AND after = CAST('00000000-0000-0000-0000-000000000000' AS uuid)
-    ORDER BY namespace
+UNPOST = text("""
+    DELETE FROM postings p
+    USING unnest(CAST(:lexemes AS integer[]), CAST(:rows AS bigint[])) AS u (lexeme, row_id)
+    WHERE p.tenant = :tenant AND p.namespace = :namespace AND p.lexeme = u.lexeme AND p.row_id = u.row_id
+    RETURNING p.frequency
 """)
+
+TAKE_TURN = text("SELECT pg_advisory_xact_lock(hashtextextended('index ' || :tenant || ' ' || :namespace, 0))")
 
 DROP_ORPHANS = text("""
     DELETE FROM postings p
@@ -96,21 +102,32 @@ def cut(scope: ScopeKey, tx: Transaction, job: UUID) -> int:
     return tx.execute(CUT, {**parameters, "least": TOKENS // MEMORIES, "tokens": TOKENS}).rowcount
 
 
-def sliced(tenant: int, tx: Transaction, batch: UUID) -> list[Unembedded]:
-    """What the batch has to embed anew, in the order of ids."""
-    rows = tx.execute(SLICED, {"tenant": tenant, "batch": batch})
+def of_batch(tenant: int, tx: Transaction, batch: UUID) -> list[Slice]:
+    """The slices that the batch carries."""
+    rows = tx.execute(OF_BATCH, {"tenant": tenant, "batch": batch})
+    return [Slice(row.namespace, row.after, row.upto) for row in rows]
+
+
+def memories(tenant: int, tx: Transaction, held: Slice) -> list[Unembedded]:
+    """What is to be embedded anew of a slice, in the order of ids."""
+    rows = tx.execute(MEMORIES_OF, {"tenant": tenant, **asdict(held)})
     return [Unembedded(row.id, row.namespace, MemoryType(row.type), row.speaker, row.text) for row in rows]
 
 
-def clear(tenant: int, tx: Transaction, batch: UUID) -> dict[int, tuple[int, int]]:
-    """Remove the rows whose place the batch's staged ones take, and those of memories that are gone; rows and lexemes by namespace."""
-    rows = tx.execute(CLEAR, {"tenant": tenant, "batch": batch})
-    return {row.namespace: (int(row.rows), int(row.lexemes)) for row in rows}
+def clear(tenant: int, tx: Transaction, batch: UUID, held: Slice) -> tuple[int, int]:
+    """Remove the rows whose place the batch's staged ones take, and those of memories that are gone; rows and lexemes that went."""
+    cleared = tx.execute(CLEAR, {"tenant": tenant, "batch": batch, **asdict(held)}).all()
+    postings = [(lexeme, row.row_id) for row in cleared for lexeme in row.lexemes]
+    if not postings:
+        return len(cleared), 0
+    lexemes, rows = zip(*postings, strict=True)
+    parameters = {"tenant": tenant, "namespace": held.namespace, "lexemes": list(lexemes), "rows": list(rows)}
+    return len(cleared), sum(row.frequency for row in tx.execute(UNPOST, parameters))
 
 
-def first(tenant: int, tx: Transaction, batch: UUID) -> list[int]:
-    """Namespaces whose first slice the batch carries: with it goes what is done once for a reindex."""
-    return [row.namespace for row in tx.execute(FIRST, {"tenant": tenant, "batch": batch})]
+def take_turn(tenant: int, tx: Transaction, namespace: int) -> None:
+    """Wait until nobody else sets the namespace's counters right: a drift that two find is one. The turn ends with the transaction."""
+    tx.execute(TAKE_TURN, {"tenant": str(tenant), "namespace": str(namespace)})
 
 
 def drop_orphans(tenant: int, tx: Transaction, namespace: int) -> int:

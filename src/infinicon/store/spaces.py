@@ -127,7 +127,7 @@ COPY_LEXEMES = "COPY incoming_lexemes (memory, chunk, lexemes, frequencies, leng
 
 # First of all: whoever cancels a job takes its episodes out of their batches, and so waits from here on and finds them gone.
 HOLD_EPISODES = text("""
-    SELECT upto IS NOT NULL AS sliced FROM queued_episodes WHERE tenant = :tenant AND batch = :batch ORDER BY episode FOR UPDATE
+    SELECT episode FROM queued_episodes WHERE tenant = :tenant AND batch = :batch ORDER BY episode FOR UPDATE
 """)
 
 # Where episodes have left the batch, statements may be staged that none of the others makes. Nothing is looked at where none has left.
@@ -275,16 +275,11 @@ def staged(tenant: int, tx: Transaction, batch: UUID) -> list[StagedChunk]:
     return [StagedChunk(row.memory, row.chunk, row.speaker, row.text) for row in rows]
 
 
-def hold_episodes(tenant: int, tx: Transaction, batch: UUID) -> bool:
-    """Lock what the batch still carries until commit, and forget what was staged for the rest; whether it carries slices.
-
-    From here on, a cancel of one of its jobs waits.
-    """
+def hold_episodes(tenant: int, tx: Transaction, batch: UUID) -> None:
+    """Lock what the batch still carries until commit, and forget what was staged for the rest. A cancel waits from here on."""
     key = {"tenant": tenant, "batch": batch}
-    held = tx.execute(HOLD_EPISODES, key).all()
-    tx.execute(UNSTAGE_LEFT, key)
-    tx.execute(LOCK_STAGED, key)
-    return any(row.sliced for row in held)
+    for statement in (HOLD_EPISODES, UNSTAGE_LEFT, LOCK_STAGED):
+        tx.execute(statement, key)
 
 
 def publish(
