@@ -39,6 +39,7 @@ class Cluster:
     sweeper_url: str
     results_url: str
     superuser_url: str
+    server_log: Path
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +59,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         words = passwords(secrets)
         urls = {role: server.url(role, words[role]) for role in (OWNER, APP, SWEEPER, RESULTS)}
         migrate(urls[OWNER])
-        yield Cluster(urls[OWNER], urls[APP], urls[SWEEPER], urls[RESULTS], server.superuser_url("infinicon"))
+        superuser_url = server.superuser_url("infinicon")
+        yield Cluster(
+            urls[OWNER], urls[APP], urls[SWEEPER], urls[RESULTS], superuser_url, server_log=directory / "server.log"
+        )
     finally:
         child.send_signal(signal.SIGINT)
         child.wait(30)

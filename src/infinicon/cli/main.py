@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except CommandFailed as fault:
         _end(fault.message, fault.exit_code, fault.remedy)
     except InfiniconError as fault:
-        _end(fault.message, exits.FAILED)
+        _end(fault.message, exits.FAILED, str(fault.details.get("remedy", "")))
     except BrokenPipeError:
         _leave_a_closed_pipe()
 

@@ -47,6 +47,22 @@ def provision(
         owner.close()
 
 
+def first_key(owner_url: str, tenant_name: str) -> str | None:
+    """Make a tenant, if it is new, and its first key, as the owner of the schema. None where a key of the tenant works already."""
+    owner = Database(owner_url, pool_size=1, vectors=False)
+    try:
+        with owner.transaction(None) as tx:
+            tenant = tenancy.ensure_tenant(tx, tenant_name)
+            tenancy.hold_tenant(tenant, tx)
+            if any(keys.living(tenant, tx, key.id) for key in keys.listed(tenant, tx)):
+                return None
+            made = new_api_key()
+            tenancy.add_key(tenant, tx, new_id(), api_key_digest(made), EVERYTHING, label="first key")
+    finally:
+        owner.close()
+    return made
+
+
 def own_key(database: Database, caller: Caller) -> Key:
     """The caller's own key: what it may do, where, and until when."""
     with database.transaction(caller.tenant) as tx:

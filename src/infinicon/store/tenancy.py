@@ -35,6 +35,8 @@ MAKE_TENANT = text("""
 
 FIND_TENANT = text("SELECT id FROM tenants WHERE name = :name")
 
+HOLD_TENANT = text("SELECT id FROM tenants WHERE id = :tenant FOR UPDATE")
+
 MAKE_KEY = text("""
     INSERT INTO keys (tenant, id, digest, label, permissions, namespaces)
     VALUES (:tenant, :id, :digest, :label, CAST(:permissions AS text[]), CAST(:namespaces AS integer[]))
@@ -89,6 +91,11 @@ def ensure_tenant(tx: Transaction, name: str) -> int:
     tx.execute(MAKE_TENANT, {"name": name})
     found: int = tx.execute(FIND_TENANT, {"name": name}).scalar_one()
     return found
+
+
+def hold_tenant(tenant: int, tx: Transaction) -> None:
+    """Until the transaction ends, nobody else holds the tenant. For the owner, who alone may lock its row."""
+    tx.execute(HOLD_TENANT, {"tenant": tenant})
 
 
 def add_key(

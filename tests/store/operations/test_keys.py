@@ -9,10 +9,22 @@ import pytest
 
 from infinicon.domain import Caller, Key, NewKey, Permission
 from infinicon.errors import InvalidRequest, NotFound, Unauthorized
-from infinicon.operations.keys import authenticate, create_key, list_keys, own_key, revoke_key, rotate_key
+from infinicon.operations.keys import (
+    EVERYTHING,
+    authenticate,
+    create_key,
+    first_key,
+    list_keys,
+    own_key,
+    revoke_key,
+    rotate_key,
+)
 from infinicon.store import tenancy
 from infinicon.store.database import Database
+from tests.conftest import Cluster
+from tests.store.conftest import Sql
 from tests.store.operations.conftest import Pipeline
+from tests.together import together
 
 QUERY = frozenset({Permission.QUERY})
 
@@ -125,3 +137,30 @@ def test_a_key_of_another_tenant_is_no_key(pipeline: Pipeline, owner: Database) 
     with pytest.raises(NotFound):
         revoke(pipeline, made.id, stranger)
     assert authenticate(pipeline.app, secret).key == made.id
+
+
+def test_a_tenants_first_key_is_made_once(cluster: Cluster, app: Database) -> None:
+    name = f"tenant-{uuid4()}"
+
+    made = first_key(cluster.owner_url, name)
+
+    assert made is not None
+    assert authenticate(app, made).tenant_name == name
+    assert authenticate(app, made).permissions == EVERYTHING
+    assert first_key(cluster.owner_url, name) is None
+
+
+def test_of_several_first_keys_at_once_one_is_made(cluster: Cluster) -> None:
+    name = f"tenant-{uuid4()}"
+
+    made = together(*[lambda: first_key(cluster.owner_url, name)] * 4)
+
+    assert [key is None for key in made].count(False) == 1
+
+
+def test_a_tenant_whose_keys_are_all_revoked_gets_another(cluster: Cluster, sql: Sql) -> None:
+    name = f"tenant-{uuid4()}"
+    first_key(cluster.owner_url, name)
+    sql("UPDATE keys SET revoked_at = now() WHERE tenant = (SELECT id FROM tenants WHERE name = %s)", name)
+
+    assert first_key(cluster.owner_url, name) is not None

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from infinicon.cli.app import app
+from infinicon.cli.options import JsonOption
 from infinicon.settings import Settings, set_for_libraries, settings
 
 
@@ -86,14 +87,23 @@ def flower() -> None:
     run(ready)
 
 
-@app.command()
-def migrate() -> None:
-    """Bring the database to the schema of this release."""
-    ready = settings()
-    ready.need("owner_database_url")
-    from infinicon.store.migrate import migrate as run
+@app.command(epilog="Example: infinicon migrate --tenant acme --quiet > first.key")
+def migrate(
+    tenant: Annotated[
+        str | None,
+        typer.Option(help="Make this tenant if it is new, and its first key if it has none; the key is printed once."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Tell nothing but the key.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Bring the database to the schema of this release, as its owner (INFINICON_OWNER_DATABASE_URL).
 
-    run(ready.owner_database_url.get_secret_value())
+    Where INFINICON_DATABASE_URL, INFINICON_SWEEPER_DATABASE_URL or INFINICON_RESULTS_DATABASE_URL are set, their users get the logins
+    that these URLs name. It can run again at any time, and two at once do no harm.
+    """
+    from infinicon.cli.migrating import run
+
+    run(tenant, quiet=quiet, as_json=json)
 
 
 @app.command()
