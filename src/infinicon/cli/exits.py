@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 FINE = 0
+"""All is well, also where nothing was found."""
 FAILED = 1
 """The work was done and did not succeed: a job failed, episodes were rejected, the doctor found something."""
 USAGE = 2
@@ -12,6 +13,7 @@ NO_SERVER = 3
 REFUSED = 4
 """The key is not valid, or lacks a permission."""
 NOT_FOUND = 5
+"""What was named does not exist, or is not for this key to see."""
 TEMPORARY = 6
 """The server could not do it now; the same command may succeed later."""
 INTERRUPTED = 130

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 
@@ -43,8 +44,6 @@ def _preview(found: Wire) -> None:
 
 
 def _text(found: Wire) -> str:
-    import json
-
     content = found.get("content")
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
@@ -87,6 +86,7 @@ def _whole(item: Wire) -> None:
         ("occurred", item.get("occurredAt")),
         ("created", item["createdAt"]),
         ("tags", ", ".join(item.get("tags") or ())),
+        ("metadata", json.dumps(item["metadata"], ensure_ascii=False) if item.get("metadata") else None),
     ]
     for name, value in rows:
         if value:
