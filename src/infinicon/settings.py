@@ -108,6 +108,11 @@ class Settings(BaseSettings):
         2.0, gt=0, description="Seconds before a stage is tried again the first time; doubles with each attempt."
     )
     reconcile_every: float = Field(5.0, gt=0, description="Seconds between two looks of beat for lost work.")
+    job_retention: float = Field(
+        90 * 86_400.0,
+        gt=0,
+        description="Seconds that a finished job is kept; one with failed episodes stays until they are retried or deleted.",
+    )
     event_retention: float = Field(
         30 * 86_400.0,
         gt=0,
@@ -194,7 +199,7 @@ WHEN_WRONG: Mapping[str, str] = {
     "database_pool_size": "too few, and requests wait and then answer 503; too many, and Postgres refuses connections (max_connections).",
     "database_timeout": "too short, and a busy moment answers 503; too long, and clients give up first.",
     "prepared_statements": "on behind a pooler in transaction mode, statements fail there as `internal`.",
-    "master_key": "changed: what is sent again is stored again, old cursors are refused; other than the encoder's: queries answer 503.",
+    "master_key": "after a change, what is sent again is stored again; where the encoder has another, queries answer 503.",
     "host": "the API ends at once where the address is not this host's.",
     "port": "the API ends at once where the port is taken.",
     "max_body_bytes": "too small, and requests of many episodes are refused; too large, and a few requests fill the memory.",
@@ -217,6 +222,7 @@ WHEN_WRONG: Mapping[str, str] = {
     "republish_after": "too short fills the broker with copies, which end without effect; too long delays what a lost message carried.",
     "retry_base": "too long delays; too short spends all attempts on one short fault.",
     "reconcile_every": "too long delays what a dead worker held.",
+    "job_retention": "too short, and getJob says `not_found` before anybody has looked.",
     "event_retention": "too short, and a reader that was away for longer gets `invalid_cursor`.",
     "flower_host": "Flower ends at once; nothing else needs it.",
     "flower_port": "Flower ends at once where the port is taken.",

@@ -16,7 +16,7 @@ from pgvector import HalfVector
 from sqlalchemy import TextClause, text
 
 from infinicon.domain import Lane, Stage
-from infinicon.store import atoms, batches, episodes, jobs, memories, search, spaces, sweeps, waiting
+from infinicon.store import atoms, batches, episodes, jobs, memories, search, selection, spaces, sweeps, waiting
 from infinicon.store.database import Database
 from tests.store.conftest import Sql
 
@@ -198,7 +198,7 @@ def test_nearest_of_wide_vectors(app: Database, world: World) -> None:
 
 
 def test_matching_reads_postings_alone(app: Database, world: World) -> None:
-    parameters = {**scoped(world), "lexemes": [1, 2, 3, 4, 5], "k1": 1.2, "b": 0.4, "limit": 200}
+    parameters = {**scoped(world), "lexemes": [1, 2, 3, 4, 5], "k1": 1.2, "b": 0.4, "limit": 200, "rows": None}
     found = scans(app, world.tenant, search.MATCHING, parameters)
 
     assert ("Index Only Scan", "postings_pkey") in found
@@ -209,7 +209,8 @@ def test_matching_reads_postings_alone(app: Database, world: World) -> None:
     ("statement", "expected"),
     [
         (search.SIMILARITIES, {"space_rows_pkey"}),
-        (search.CANDIDATES, {"space_rows_pkey", "memories_pkey"}),
+        (selection.CANDIDATES, {"space_rows_pkey", "memories_pkey", "links_edge_key"}),
+        (selection.LISTED, {"memories_pkey", "links_edge_key"}),
         (search.SOURCES, {"links_edge_key"}),
         (search.TOLD, {"links_edge_key"}),
         (memories.LOAD, {"memories_pkey"}),
@@ -221,6 +222,7 @@ def test_matching_reads_postings_alone(app: Database, world: World) -> None:
     ids=[
         "similarities",
         "candidates",
+        "listed",
         "sources",
         "told",
         "hydrate",
@@ -236,8 +238,17 @@ def test_what_is_looked_up_by_id(app: Database, world: World, statement: TextCla
         "model": world.model,
         "vector": HalfVector(np.ones(DIMENSION, np.float16)),
         "rows": world.rows,
+        "memories": world.episodes[:5],
         "statuses": ["active"],
         "filters": None,
+        "types": None,
+        "created_after": None,
+        "created_before": None,
+        "described": True,
+        "metadata": '{"a": 1}',
+        "tags": ["x"],
+        "stale": False,
+        "whole": False,
         "atoms": world.atoms,
         "episodes": world.episodes,
         "limit": 8,

@@ -41,7 +41,7 @@ def feed(sql: Sql) -> Iterator[events.Feed]:
         "SELECT t.id, min(s.id) FROM tenants t JOIN namespaces s ON s.tenant = t.id WHERE t.name = %s GROUP BY 1",
         prefix + "7",
     )
-    yield events.Feed(tenant, namespace, 0)
+    yield events.Feed(tenant, namespace, 0, 1800.0)
     sql("DELETE FROM events e USING tenants t WHERE t.id = e.tenant AND starts_with(t.name, %s)", prefix)
 
 

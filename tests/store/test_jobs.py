@@ -9,10 +9,9 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import TextClause, text
 
-from infinicon.domain import JobStatus, Progress, Scope, ScopeKey
+from infinicon.domain import JobFilter, JobStatus, Progress, Scope, ScopeKey
 from infinicon.store import jobs, tenancy
 from infinicon.store.database import Database
-from infinicon.store.jobs import JobFilter
 from tests.store.conftest import Sql
 from tests.store.test_database_plans import indexes, scans
 

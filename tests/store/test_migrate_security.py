@@ -202,9 +202,9 @@ def test_what_the_sweeper_may_read_is_ids_states_and_times(sql: Sql) -> None:
     whole = {"batches", "policies", "queued_episodes", "schema_version"}
 
     assert {name: columns for name, columns in readable.items() if name not in whole} == {
-        "jobs": ["cancelled", "done", "failed", "id", "status", "tenant", "total", "type"],
+        "jobs": ["cancelled", "done", "failed", "id", "namespace", "status", "tenant", "total", "type", "updated_at"],
         "tombstones": ["kept_until", "memory", "tenant"],
-        "memories": ["id", "status", "tenant"],
+        "memories": ["expires_at", "id", "namespace", "status", "tenant"],
         "staged_vectors": ["batch", "tenant"],
         "idempotency": ["created_at", "key_hmac", "tenant"],
         "events": ["namespace", "occurred_at", "seq", "tenant"],

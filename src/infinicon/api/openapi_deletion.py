@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infinicon.api.openapi_parts import EPISODE_REF, SCOPE, WITH_BODY, operation
+from infinicon.api.openapi_parts import EPISODE_REF, SCOPE, WITH_BODY, operation, scope_parameters
+from infinicon.api.wire.jobs import Job
+from infinicon.api.wire.policy import EraseRequest, PolicyReply, PolicyRequest
 from infinicon.api.wire.tombstone import TombstoneReply, TombstoneRequest
 from infinicon.api.wire.validate import Body
+from infinicon.domain import Permission
 
-MODELS: Sequence[type[Body]] = (TombstoneRequest, TombstoneReply)
+MODELS: Sequence[type[Body]] = (TombstoneRequest, TombstoneReply, PolicyRequest, PolicyReply, EraseRequest)
 
 TOMBSTONE = operation(
     "tombstone",
     "Delete memory, at once and for good (permission tombstone)",
     request=TombstoneRequest,
     reply=TombstoneReply,
+    permission=Permission.TOMBSTONE,
     statuses=WITH_BODY,
     example={
         "scope": SCOPE,
@@ -22,4 +26,30 @@ TOMBSTONE = operation(
         "reason": "asked for by its author",
         "cascadePolicy": "tombstone_derived",
     },
+)
+GET_POLICY = operation(
+    "getPolicy",
+    "How long a namespace keeps things (permission admin)",
+    reply=PolicyReply,
+    permission=Permission.ADMIN,
+    statuses=(400, 401, 403, 429, 500, 503),
+    parameters=scope_parameters(agents=False),
+)
+SET_POLICY = operation(
+    "setPolicy",
+    "Change how long a namespace keeps things (permission admin)",
+    request=PolicyRequest,
+    reply=PolicyReply,
+    permission=Permission.ADMIN,
+    statuses=WITH_BODY,
+    example={"scope": SCOPE, "policy": {"auditSeconds": 86400, "defaultExpirySeconds": None}},
+)
+ERASE = operation(
+    "erase",
+    "Erase everything of a scope, or the episodes with some metadata, as a job (permission tombstone)",
+    request=EraseRequest,
+    reply=Job,
+    permission=Permission.TOMBSTONE,
+    statuses=(*WITH_BODY, 404),
+    example={"scope": SCOPE, "reason": "asked for by the person", "metadata": {"person": "p-17"}},
 )

@@ -76,7 +76,8 @@ def abandon(sweeper_url: str) -> int:
         sweeper.close()
 
 
-def forget(sweeper: Database, seconds: float) -> None:
-    """Drop what was only needed to run: closed batches, task results, stored replies."""
+def forget(sweeper: Database, seconds: float, job_seconds: float) -> None:
+    """Drop what was only needed to run: closed batches, task results, stored replies; and jobs that have been over for long."""
     with sweeper.transaction(None) as tx:
         sweeps.forget(tx, seconds)
+        sweeps.forget_jobs(tx, job_seconds)

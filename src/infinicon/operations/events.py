@@ -109,11 +109,11 @@ def expire(sweeper: Database, seconds: float) -> int:
             feeds = events.expired(tx, seconds, FEEDS)
         if not feeds:
             break
-        gone += sum(_forget(sweeper, feed, seconds) for feed in feeds)
+        gone += sum(_forget(sweeper, feed) for feed in feeds)
     return gone
 
 
 @retry_conflicts
-def _forget(sweeper: Database, feed: Feed, seconds: float) -> int:
+def _forget(sweeper: Database, feed: Feed) -> int:
     with sweeper.transaction(None) as tx:
-        return events.forget(tx, feed, seconds, FORGOTTEN_AT_ONCE)
+        return events.forget(tx, feed, FORGOTTEN_AT_ONCE)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -39,7 +40,7 @@ from infinicon.ids import new_id
 from infinicon.keyring import Keyring
 from infinicon.operations import scopes
 from infinicon.ports import Extractor
-from infinicon.store import episodes, events, jobs, replies
+from infinicon.store import episodes, events, jobs, policies, replies
 from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.episodes import NewEpisode, StoredEpisode
 
@@ -85,7 +86,10 @@ def ingest(
             earlier = replies.reserve(caller.tenant, tx, key, request.body_digest)
             if earlier is not None:
                 return _replay(scope, request, earlier)
-        prepared = [_prepare(keyring, extractor, scope, caller, episode) for episode in request.episodes]
+        expiry = policies.read(scope, tx).default_expiry_seconds
+        prepared = [
+            _prepare(keyring, extractor, scope, caller, _with_expiry(episode, expiry)) for episode in request.episodes
+        ]
         job, lane = new_id(), request.lane or _lane(prepared)
         written = _write(scope, tx, prepared)
         revivable = _revivable(written, prepared)
@@ -98,6 +102,13 @@ def ingest(
             replies.keep(caller.tenant, tx, key, _kept(reply))
         events.append(caller.tenant, tx, [_event(scope, e.id, job) for e in created])
     return reply
+
+
+def _with_expiry(episode: IngestEpisode | Fault, seconds: int | None) -> IngestEpisode | Fault:
+    """An episode that says nothing of its own end has the one that the namespace's policy gives it."""
+    if isinstance(episode, Fault) or seconds is None or episode.expires_at is not None:
+        return episode
+    return replace(episode, expires_at=datetime.now(UTC) + timedelta(seconds=seconds))
 
 
 def _lane(prepared: Sequence[Prepared]) -> Lane:

@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from infinicon.cursors import Position, seal, unseal
-from infinicon.domain import Caller, Fault, Job, JobStatus, Permission, Scope, ScopeKey
+from infinicon.domain import (
+    Caller,
+    Fault,
+    Job,
+    JobFilter,
+    JobsPage,
+    JobsRequest,
+    JobStatus,
+    Permission,
+    Scope,
+    ScopeKey,
+)
 from infinicon.errors import Cancelled, InvalidCursor, NotFound
 from infinicon.keyring import Keyring
 from infinicon.operations import scopes
 from infinicon.store import jobs
 from infinicon.store.database import Database, Transaction, retry_conflicts
-from infinicon.store.jobs import JobFilter, Summary
 
 KIND = "jobs"
 
 OPEN = frozenset({JobStatus.QUEUED, JobStatus.RUNNING})
-
-
-@dataclass(frozen=True, slots=True)
-class JobsRequest:
-    """Jobs of a scope, the newest first, behind `cursor`. `label` and `type` are whole names; None means any."""
-
-    scope: Scope
-    status: JobStatus | None = None
-    label: str | None = None
-    type: str | None = None
-    limit: int = 50
-    cursor: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JobsPage:
-    """`summary` is of all jobs that the request's filter fits, on whatever page. `cursor`: there are more."""
-
-    jobs: Sequence[Job]
-    cursor: str | None
-    summary: Summary
 
 
 def get_job(database: Database, caller: Caller, scope: Scope, job_id: str) -> Job:
@@ -61,7 +48,7 @@ def list_jobs(database: Database, keyring: Keyring, caller: Caller, request: Job
         ScopeMismatch: the cursor is of another scope.
         Unauthorized: the key may not read jobs of this scope.
     """
-    wanted = JobFilter(request.status, request.label, request.type)
+    wanted = request.wanted
     with database.transaction(caller.tenant) as tx:
         key = scopes.resolve(tx, caller, request.scope, Permission.JOBS)
         before = None if request.cursor is None else _unsealed(keyring, key, wanted, request.cursor)

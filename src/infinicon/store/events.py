@@ -59,6 +59,8 @@ class Feed:
     tenant: int
     namespace: int
     floor: int
+    seconds: float
+    """How long its events are kept."""
 
 
 # The counter's row lock is held until commit, so positions are handed out in the order in which transactions become visible. The clock
@@ -103,11 +105,13 @@ HEADS = text("""
     WHERE n.tenant = :tenant AND n.name = ANY(CAST(:names AS text[]))
 """)
 
+# A namespace's own policy counts before the house's.
 EXPIRED = text("""
-    SELECT c.tenant, c.namespace, c.events_floor
+    SELECT c.tenant, c.namespace, c.events_floor, coalesce(p.event_retention_seconds, :seconds) AS seconds
     FROM namespace_counters c
     JOIN events e ON e.tenant = c.tenant AND e.namespace = c.namespace AND e.seq = c.events_floor + 1
-    WHERE e.occurred_at < now() - make_interval(secs => :seconds)
+    LEFT JOIN policies p ON p.tenant = c.tenant AND p.namespace = c.namespace
+    WHERE e.occurred_at < now() - make_interval(secs => coalesce(p.event_retention_seconds, :seconds))
     ORDER BY c.tenant, c.namespace LIMIT :limit
 """)
 
@@ -202,19 +206,19 @@ def heads(tenant: int, tx: Transaction, names: Collection[str]) -> dict[str, int
 
 @unscoped("retention is the same for all")
 def expired(tx: Transaction, seconds: float, limit: int) -> list[Feed]:
-    """Feeds whose oldest event is older than `seconds`."""
+    """Feeds whose oldest event is older than their policy says, or than `seconds` where it says nothing."""
     rows = tx.execute(EXPIRED, {"seconds": seconds, "limit": limit})
-    return [Feed(row.tenant, row.namespace, row.events_floor) for row in rows]
+    return [Feed(row.tenant, row.namespace, row.events_floor, float(row.seconds)) for row in rows]
 
 
 @unscoped("the sweeper has no tenant: the feed names it")
-def forget(tx: Transaction, feed: Feed, seconds: float, limit: int) -> int:
-    """Delete the feed's events that are older than `seconds`, at most `limit` and from the oldest on; how many went.
+def forget(tx: Transaction, feed: Feed, limit: int) -> int:
+    """Delete the feed's events that are older than its `seconds`, at most `limit` and from the oldest on; how many went.
 
     The counter's row, which writers want, is locked by the last statement.
     """
     key = {"tenant": feed.tenant, "namespace": feed.namespace}
-    gone = tx.execute(FORGET, {**key, "floor": feed.floor, "seconds": seconds, "limit": limit}).one()
+    gone = tx.execute(FORGET, {**key, "floor": feed.floor, "seconds": feed.seconds, "limit": limit}).one()
     if gone.number:
         tx.execute(RAISE_FLOOR, {**key, "floor": gone.last})
     number: int = gone.number

@@ -34,6 +34,12 @@ LOAD = text("""
       AND (CAST(:session_id AS text) IS NULL OR session_id = :session_id)
 """)
 
+EXPIRED = text("""
+    SELECT id FROM memories
+    WHERE expires_at IS NOT NULL AND status <> 'tombstoned' AND expires_at <= now() AND tenant = :tenant AND namespace = :namespace
+    ORDER BY expires_at LIMIT :limit
+""")
+
 SOURCES = text("""
     SELECT l.from_id, l.to_id, l.to_type, l.span_start, l.span_end, l.span_path, l.created_at, m.agent_id, m.session_id, m.filters
     FROM links l
@@ -115,3 +121,9 @@ def _metadata(row: Any) -> dict[str, Json]:
     if row.type == MemoryType.ATOM and row.speaker is not None:
         metadata.setdefault("speaker", row.speaker)
     return metadata
+
+
+def expired(scope: ScopeKey, tx: Transaction, limit: int) -> list[UUID]:
+    """Memories of the namespace whose time is over, and that are not tombstoned yet."""
+    key = {"tenant": scope.tenant, "namespace": scope.namespace, "limit": limit}
+    return [row.id for row in tx.execute(EXPIRED, key)]

@@ -132,8 +132,21 @@ FAIL_BATCH = text("""
 """)
 
 PURGES = text("""
-    SELECT tenant, id FROM jobs WHERE type = 'tombstone' AND status IN ('queued', 'running') ORDER BY tenant, id LIMIT 100
+    SELECT tenant, id FROM jobs WHERE type IN ('tombstone', 'erase') AND status IN ('queued', 'running') ORDER BY tenant, id LIMIT 100
 """)
+
+# The oldest thousand say where to look; whatever is beyond them is found by the next tick.
+EXPIRED = text("""
+    SELECT DISTINCT tenant, namespace FROM (
+        SELECT tenant, namespace FROM memories
+        WHERE expires_at IS NOT NULL AND status <> 'tombstoned' AND expires_at <= now()
+        ORDER BY expires_at LIMIT :limit) AS oldest
+    ORDER BY tenant, namespace
+""")
+
+END_AUDITS = text(
+    "UPDATE tombstones SET kept = NULL, kept_until = NULL WHERE kept_until IS NOT NULL AND kept_until <= now()"
+)
 
 FORGET_BATCHES = text("""
     DELETE FROM batches WHERE state = 'closed' AND updated_at < now() - make_interval(secs => :seconds)
@@ -143,6 +156,16 @@ FORGET_RESULTS = text("""
     DELETE FROM celery.task_results
     WHERE done_at < now() - make_interval(secs => :seconds)
        OR (done_at IS NULL AND updated_at < now() - make_interval(secs => :seconds))
+""")
+# One that still has failed episodes can be tried again, and stays.
+FORGET_JOBS = text("""
+    DELETE FROM jobs j USING (
+        SELECT d.tenant, d.id FROM jobs d LEFT JOIN policies p ON p.tenant = d.tenant AND p.namespace = d.namespace
+        WHERE d.status IN ('completed', 'failed', 'cancelled')
+          AND d.updated_at < now() - make_interval(secs => coalesce(p.job_retention_seconds, :seconds))
+          AND NOT EXISTS (SELECT FROM queued_episodes q WHERE q.tenant = d.tenant AND q.job = d.id)
+        ORDER BY d.updated_at LIMIT 5000) old
+    WHERE j.tenant = old.tenant AND j.id = old.id
 """)
 FORGET_REPLIES = text("""
     DELETE FROM idempotency WHERE created_at < now() - make_interval(secs => :seconds)
@@ -219,10 +242,28 @@ def settle_exhausted(tx: Transaction, attempts: int, fault: Fault) -> int:
     return len(rows)
 
 
+@unscoped("time passes for all tenants alike")
+def expired(tx: Transaction, limit: int) -> list[tuple[int, int]]:
+    """Namespaces, with their tenants, that hold something whose time is over; those first that have waited longest."""
+    return [(row.tenant, row.namespace) for row in tx.execute(EXPIRED, {"limit": limit})]
+
+
+@unscoped("audits of all tenants end alike")
+def end_audits(tx: Transaction) -> int:
+    """Forget content that was kept for an audit until now."""
+    return tx.execute(END_AUDITS).rowcount
+
+
 @unscoped("deletions of all tenants go on alike")
 def purges(tx: Transaction) -> list[tuple[int, UUID]]:
     """Open jobs that empty hidden memories."""
     return [(row.tenant, row.id) for row in tx.execute(PURGES)]
+
+
+@unscoped("each job says whose it is")
+def forget_jobs(tx: Transaction, seconds: float) -> int:
+    """Drop jobs that have been over for longer than their namespace's policy says, or than `seconds` where it says nothing."""
+    return tx.execute(FORGET_JOBS, {"seconds": seconds}).rowcount
 
 
 @unscoped("retention is the same for all")

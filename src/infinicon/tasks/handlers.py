@@ -17,7 +17,9 @@ from infinicon.domain import BatchRef, Lane, Stage
 from infinicon.errors import InfiniconError, Internal, LeaseLost
 from infinicon.operations.dispatch import forget
 from infinicon.operations.embed import embed
-from infinicon.operations.events import expire
+from infinicon.operations.erase import carry_on
+from infinicon.operations.events import expire as expire_events
+from infinicon.operations.expire import expire
 from infinicon.operations.extract import extract
 from infinicon.operations.index import index
 from infinicon.operations.tombstone import purge
@@ -87,11 +89,17 @@ def reconcile_lost() -> None:
 
 
 @app.task(name=names.PURGE, ignore_result=True, send_events=False)
-def purge_hidden(tenant: int, job: str) -> None:
+def go_on_deleting(tenant: int, job: str) -> None:
     _run(lambda: purge(runtime().database, tenant, UUID(job)))
+    _run(lambda: carry_on(runtime().database, tenant, UUID(job)))
+
+
+@app.task(name=names.EXPIRE, ignore_result=True, send_events=False)
+def expire_memories() -> None:
+    _run(lambda: expire(runtime().sweeper, runtime().database))
 
 
 @app.task(name=names.FORGET, ignore_result=True, send_events=False)
 def forget_done() -> None:
-    _run(lambda: forget(runtime().sweeper, RETENTION))
-    _run(lambda: expire(runtime().sweeper, runtime().settings.event_retention))
+    _run(lambda: forget(runtime().sweeper, RETENTION, runtime().settings.job_retention))
+    _run(lambda: expire_events(runtime().sweeper, runtime().settings.event_retention))

@@ -14,11 +14,12 @@ DISPATCH = "infinicon.dispatch"
 RECONCILE = "infinicon.reconcile"
 FORGET = "infinicon.forget"
 PURGE = "infinicon.purge"
+EXPIRE = "infinicon.expire"
 
 STAGES: dict[Stage, str] = {Stage.EXTRACT: EXTRACT, Stage.EMBED: EMBED, Stage.INDEX: INDEX}
 """The stages of the chain in their order."""
 
-ROUTINE = (DISPATCH, RECONCILE, FORGET, PURGE)
+ROUTINE = (DISPATCH, RECONCILE, FORGET, PURGE, EXPIRE)
 """Tasks that keep the pipeline going, sent again and again."""
 
 CONTROL = "control"

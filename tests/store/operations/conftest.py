@@ -19,6 +19,9 @@ from infinicon.domain import (
     IngestReply,
     IngestRequest,
     Job,
+    JobFilter,
+    JobsPage,
+    JobsRequest,
     Json,
     Lane,
     Permission,
@@ -38,7 +41,7 @@ from infinicon.operations.extract import extract
 from infinicon.operations.hydrate import hydrate
 from infinicon.operations.index import index
 from infinicon.operations.ingest import ingest
-from infinicon.operations.jobs import JobsPage, JobsRequest, cancel_job, get_job, list_jobs, retry_job
+from infinicon.operations.jobs import cancel_job, get_job, list_jobs, retry_job
 from infinicon.operations.leases import Leases
 from infinicon.operations.query import query
 from infinicon.operations.reindex import reindex
@@ -148,8 +151,11 @@ class Pipeline:
     def job(self, job: UUID | str, scope: Scope | None = None) -> Job:
         return get_job(self.app, self.caller, scope or self.scope(), str(job))
 
-    def jobs(self, scope: Scope | None = None, **wanted: Any) -> JobsPage:
-        return list_jobs(self.app, self.keyring, self.caller, JobsRequest(scope or self.scope(), **wanted))
+    def jobs(
+        self, scope: Scope | None = None, *, limit: int = 50, cursor: str | None = None, **wanted: Any
+    ) -> JobsPage:
+        request = JobsRequest(scope or self.scope(), JobFilter(**wanted), limit, cursor)
+        return list_jobs(self.app, self.keyring, self.caller, request)
 
     def cancel(self, job: UUID, scope: Scope | None = None) -> Job:
         return cancel_job(self.app, self.caller, scope or self.scope(), str(job))

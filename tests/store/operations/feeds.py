@@ -61,6 +61,7 @@ class Feed:
             found += ids_of(page)
             if not page.more:
                 return found
+            assert page.next_cursor != cursor, "there is more, and no way to it"
             cursor = page.next_cursor
 
 

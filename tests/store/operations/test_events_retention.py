@@ -128,5 +128,5 @@ def test_writers_do_not_wait_for_what_is_deleted(
                 writer,
                 [NewEvent(feed.key.namespace, EventType.EPISODE_INGESTED, uuid4(), MemoryType.EPISODE)],
             )
-        assert events.forget(tx, own, 1800, 100) == 3
+        assert events.forget(tx, own, 100) == 3
     assert len(feed.follow()) == 1

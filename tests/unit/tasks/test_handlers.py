@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from infinicon.tasks import handlers, names
 
-ROUTINE = (handlers.dispatch_waiting, handlers.reconcile_lost, handlers.forget_done)
+ROUTINE = (
+    handlers.dispatch_waiting,
+    handlers.reconcile_lost,
+    handlers.forget_done,
+    handlers.go_on_deleting,
+    handlers.expire_memories,
+)
 STAGES = (handlers.extract_batch, handlers.embed_batch, handlers.index_batch)
 
 

@@ -16,3 +16,5 @@ CREATE POLICY tenant ON policies TO infinicon_app USING (tenant = NULLIF(current
 GRANT SELECT, INSERT, UPDATE ON policies TO infinicon_app;
 CREATE POLICY sweep ON policies TO infinicon_sweeper USING (true);
 GRANT SELECT ON policies TO infinicon_sweeper;
+CREATE INDEX jobs_over_idx ON jobs (updated_at) WHERE status IN ('completed', 'failed', 'cancelled');
+GRANT SELECT (namespace, updated_at), DELETE ON jobs TO infinicon_sweeper;

@@ -27,5 +27,10 @@ GRANT SELECT, INSERT, UPDATE ON tombstones TO infinicon_app;
 CREATE POLICY sweep ON tombstones TO infinicon_sweeper USING (true);
 GRANT SELECT (tenant, memory, kept_until), UPDATE (kept, kept_until) ON tombstones TO infinicon_sweeper;
 
-CREATE INDEX jobs_purge_idx ON jobs (tenant, id) WHERE type = 'tombstone' AND status IN ('queued', 'running');
+-- What an erasure looks for: a caller's words, which only the tenant sees.
+ALTER TABLE jobs ADD COLUMN spec jsonb;
+CREATE INDEX jobs_purge_idx ON jobs (tenant, id) WHERE type IN ('tombstone', 'erase') AND status IN ('queued', 'running');
 GRANT SELECT (type) ON jobs TO infinicon_sweeper;
+
+CREATE INDEX memories_expiry_idx ON memories (expires_at) WHERE expires_at IS NOT NULL AND status <> 'tombstoned';
+GRANT SELECT (namespace, expires_at) ON memories TO infinicon_sweeper;

@@ -1,0 +1,88 @@
+"""A namespace's policy on the wire, and erasures, which need no refs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+from pydantic.json_schema import SkipJsonSchema
+
+from infinicon import domain
+from infinicon.api import limits, strict_json
+from infinicon.api.wire.shared import JsonObject, Scope, scope_of
+from infinicon.api.wire.tombstone import check_reason
+from infinicon.api.wire.validate import Body, check, refused, rule, storable_size
+
+LONGEST_SECONDS = 100 * 366 * 24 * 3600 // 2  # fits an integer of Postgres
+Seconds = Annotated[int, Field(ge=1, le=LONGEST_SECONDS)]
+
+
+class PolicyChange(Body):
+    """Members that are absent stay as they are; null gives a member back to the house's setting."""
+
+    audit_seconds: Annotated[int, Field(ge=0, le=LONGEST_SECONDS)] = 0
+    """How long tombstoned content is kept, for keys with the permission audit alone; 0: it is gone at once."""
+    default_expiry_seconds: Seconds | None = None
+    """Of episodes that bring no expiresAt, from their ingest on."""
+    job_retention_seconds: Seconds | None = None
+    """Of jobs that are over."""
+    event_retention_seconds: Seconds | None = None
+
+
+class PolicyRequest(Body):
+    scope: Scope
+    policy: PolicyChange
+
+
+class Policy(Body):
+    audit_seconds: int
+    default_expiry_seconds: int | SkipJsonSchema[None] = None
+    job_retention_seconds: int | SkipJsonSchema[None] = None
+    event_retention_seconds: int | SkipJsonSchema[None] = None
+
+
+class PolicyReply(Body):
+    policy: Policy
+
+
+def check_metadata(value: dict[str, Any]) -> dict[str, Any]:
+    size = storable_size(value)
+    if size is None or size > limits.METADATA_BYTES:
+        raise rule("must be storable and have at most 16 KiB as compact JSON")
+    if not value:
+        raise rule("must not be empty: leave it out to erase everything of the scope")
+    return value
+
+
+class EraseRequest(Body):
+    scope: Scope
+    """agentId, sessionId and filters narrow it."""
+    reason: Annotated[str, Field(min_length=1, max_length=limits.REASON_CHARACTERS), AfterValidator(check_reason)]
+    """Kept with the tombstones, so it must not repeat what is erased."""
+    metadata: Annotated[JsonObject, AfterValidator(check_metadata)] | None = None
+    """Only episodes whose metadata contains this, and what was derived from them. Absent: everything of the scope."""
+
+
+def parse_policy(body: bytes) -> tuple[domain.Scope, dict[str, int | None]]:
+    """A scope and the members of its policy to change. Raises InvalidRequest."""
+    sent = check(PolicyRequest, strict_json.loads(body))
+    changes = {name: getattr(sent.policy, name) for name in sent.policy.model_fields_set}
+    if not changes:
+        raise refused("policy", "must change something")
+    return scope_of(sent.scope), changes
+
+
+def policy_to_wire(policy: domain.Policy) -> dict[str, Any]:
+    members = {
+        "auditSeconds": policy.audit_seconds,
+        "defaultExpirySeconds": policy.default_expiry_seconds,
+        "jobRetentionSeconds": policy.job_retention_seconds,
+        "eventRetentionSeconds": policy.event_retention_seconds,
+    }
+    return {"policy": {name: value for name, value in members.items() if value is not None}}
+
+
+def parse_erase(body: bytes) -> tuple[domain.Scope, str, dict[str, Any] | None]:
+    """A scope, a reason, and the metadata to look for. Raises InvalidRequest."""
+    sent = check(EraseRequest, strict_json.loads(body))
+    return scope_of(sent.scope), sent.reason, sent.metadata

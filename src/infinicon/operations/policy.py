@@ -1,0 +1,38 @@
+"""A namespace's policy: how long things are kept in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from infinicon.domain import Caller, Permission, Policy, Scope
+from infinicon.operations import scopes
+from infinicon.store import policies
+from infinicon.store.database import Database, retry_conflicts
+
+
+def get_policy(database: Database, caller: Caller, scope: Scope) -> Policy:
+    """The policy of the scope's namespace; a namespace that does not exist yet has the defaults.
+
+    Raises:
+        Unauthorized: the key may not administer this namespace.
+    """
+    with database.transaction(caller.tenant) as tx:
+        return policies.read(scopes.resolve(tx, caller, scope, Permission.ADMIN), tx)
+
+
+@retry_conflicts
+def set_policy(database: Database, caller: Caller, scope: Scope, changes: Mapping[str, Any]) -> Policy:
+    """Change some members of the policy, by the names of domain.Policy; the others stay. Makes the namespace if it is new.
+
+    It counts for what happens from now on: an audit that runs, and an expiresAt that is set, stay as they are.
+
+    Raises:
+        Unauthorized: the key may not administer this namespace.
+    """
+    with database.transaction(caller.tenant) as tx:
+        key = scopes.resolve(tx, caller, scope, Permission.ADMIN, create=True)
+        changed = replace(policies.read(key, tx), **dict(changes))
+        policies.write(key, tx, changed)
+    return changed

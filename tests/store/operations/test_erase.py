@@ -1,0 +1,130 @@
+"""erase: everything of a person's scope, or of some metadata, and nothing of anybody else's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from infinicon.domain import Caller, IngestEpisode, Job, JobStatus, Json, Permission, Scope
+from infinicon.errors import NotFound, Unauthorized
+from infinicon.operations import erase as erasing
+from infinicon.operations.dispatch import purges
+from infinicon.operations.erase import carry_on, erase
+from infinicon.store.database import Database
+from tests.store.conftest import Sql
+from tests.store.operations.conftest import Pipeline
+from tests.together import together
+
+ROSA = "Rosa moved to Turin in March of last year."
+ATOMS = "SELECT content FROM memories WHERE tenant = %s AND type = 'atom' AND status = 'active'"
+GATE = "The orchard gate code is on the blue tag."
+
+
+def start(
+    pipeline: Pipeline,
+    scope: Scope | None = None,
+    metadata: dict[str, Json] | None = None,
+    caller: Caller | None = None,
+) -> Job:
+    return erase(pipeline.app, caller or pipeline.caller, scope or pipeline.scope(), "asked for", metadata)
+
+
+def living(sql: Sql, pipeline: Pipeline) -> list[str]:
+    rows = sql(
+        "SELECT content FROM memories WHERE tenant = %s AND type = 'episode' AND status <> 'tombstoned' ORDER BY id",
+        pipeline.caller.tenant,
+    )
+    return [row[0] for row in rows]
+
+
+def test_an_erasure_goes_slice_by_slice_until_nothing_is_left(
+    pipeline: Pipeline, sql: Sql, sweeper: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "SLICE", 2)
+    pipeline.put(ROSA, GATE, f"{ROSA} {GATE}", "On its way.", scope=pipeline.scope(agent="a"))
+    pipeline.drain()
+    pipeline.put("Not indexed yet.", scope=pipeline.scope(agent="a"))
+    pipeline.put("Of nobody.", "Of somebody else.", scope=pipeline.scope(agent="b"))
+    job = start(pipeline, pipeline.scope(agent="a"))
+    assert (job.type, job.status, job.progress.total) == ("erase", JobStatus.QUEUED, 5)
+    pipeline.put("Came later.", scope=pipeline.scope(agent="a"))
+    assert (pipeline.caller.tenant, job.id) in purges(sweeper)
+
+    assert carry_on(pipeline.app, pipeline.caller.tenant, job.id) == 5
+    done = pipeline.job(job.id, pipeline.scope(agent="a"))
+    assert (done.status, done.progress.done, done.progress.total) == (JobStatus.COMPLETED, 5, 5)
+    assert living(sql, pipeline) == ["Of nobody.", "Of somebody else.", "Came later."]
+    assert (pipeline.caller.tenant, job.id) not in purges(sweeper)
+    assert carry_on(pipeline.app, pipeline.caller.tenant, job.id) == 0
+    left = sql(
+        "SELECT count(*) FROM memories WHERE tenant = %s AND status <> 'tombstoned' AND agent_id = 'a'",
+        pipeline.caller.tenant,
+    )
+    assert left == [(1,)]
+    pipeline.drain()
+    assert living(sql, pipeline) == ["Of nobody.", "Of somebody else.", "Came later."]
+
+
+def test_by_metadata_and_what_others_say_too_stays(pipeline: Pipeline, sql: Sql) -> None:
+    pipeline.ingest(
+        IngestEpisode("text/plain", f"{ROSA} {GATE}", metadata={"person": "p1", "n": 1}),
+        IngestEpisode("text/plain", f"{GATE} It snowed all day in Lyon.", metadata={"person": "p2"}),
+        IngestEpisode("text/plain", "Nobody's words.", metadata={}),
+    )
+    pipeline.drain()
+
+    job = start(pipeline, metadata={"person": "p1"})
+    carry_on(pipeline.app, pipeline.caller.tenant, job.id)
+    assert living(sql, pipeline) == [f"{GATE} It snowed all day in Lyon.", "Nobody's words."]
+    contents = {row[0] for row in sql(ATOMS, pipeline.caller.tenant)}
+    assert GATE in contents
+    assert ROSA not in contents
+    assert sql("SELECT spec FROM jobs WHERE id = %s", job.id) == [(None,)]
+
+
+def test_scope_filters_narrow_an_erasure(pipeline: Pipeline, sql: Sql) -> None:
+    pipeline.put("In the room.", scope=pipeline.scope(filters={"room": "r1", "x": 1}))
+    pipeline.put("In the other room.", scope=pipeline.scope(filters={"room": "r2"}))
+
+    job = start(pipeline, pipeline.scope(filters={"room": "r1"}))
+    carry_on(pipeline.app, pipeline.caller.tenant, job.id)
+    assert living(sql, pipeline) == ["In the other room."]
+
+
+def test_many_workers_on_one_erasure_do_it_once(pipeline: Pipeline, sql: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(erasing, "SLICE", 1)
+    pipeline.put(*[f"Note number {number} of the day." for number in range(12)])
+    pipeline.drain()
+    job = start(pipeline)
+
+    together(*[lambda: carry_on(pipeline.app, pipeline.caller.tenant, job.id)] * 6)
+    carry_on(pipeline.app, pipeline.caller.tenant, job.id)
+    assert living(sql, pipeline) == []
+    assert pipeline.job(job.id).status is JobStatus.COMPLETED
+    events = sql(
+        "SELECT count(*), count(DISTINCT memory) FROM events WHERE tenant = %s AND type = 'memory.tombstoned'",
+        pipeline.caller.tenant,
+    )
+    assert events[0][0] == events[0][1]
+
+
+def test_a_cancelled_erasure_stops(pipeline: Pipeline, sql: Sql) -> None:
+    pipeline.put(ROSA)
+    job = start(pipeline)
+    pipeline.cancel(job.id)
+
+    assert carry_on(pipeline.app, pipeline.caller.tenant, job.id) == 0
+    assert living(sql, pipeline) == [ROSA]
+
+
+def test_who_may_not_and_what_is_not_there(pipeline: Pipeline) -> None:
+    pipeline.put(ROSA)
+    with pytest.raises(NotFound):
+        start(pipeline, pipeline.scope("nothing here"))
+    with pytest.raises(Unauthorized):
+        start(pipeline, Scope("somebody else", "notes"))
+    with pytest.raises(Unauthorized):
+        start(pipeline, caller=replace(pipeline.caller, permissions=frozenset({Permission.INGEST})))
+    assert carry_on(pipeline.app, pipeline.caller.tenant, UUID(int=7)) == 0
