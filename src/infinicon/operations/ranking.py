@@ -6,7 +6,7 @@ Scores are combined, not ranks: reciprocal rank fusion falls below its better le
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinicon import lexemes
-from infinicon.domain import MemoryType, ScopeKey, Status
+from infinicon.domain import MemoryFilters, MemoryType, ScopeKey
 from infinicon.ports import Embedder
-from infinicon.store import search
+from infinicon.store import search, selection
 from infinicon.store.database import Transaction
-from infinicon.store.search import Candidate
+from infinicon.store.selection import Candidate
 
 POOL = 200
 """Rows that each leg contributes at least; a request for more gets more."""
@@ -29,15 +29,21 @@ WORDS = 0.9
 """How certain a memory is by the same meaning alone, and by all the words of the query alone. Both are below one, so that the other
 still counts: to a model that cannot read a script all its texts mean the same."""
 
+WORD = re.compile(r"\w+(?:[.,]\w+)*")
+
+QUOTED = 10
+"""Words of the query that a reason names; more are counted."""
+
 SIMILAR = 0.25
 """Cosine similarity from which on a reason mentions it: unrelated sentences of the built-in model mostly stay below."""
 
-VISIBLE = (Status.ACTIVE,)
+ACTIVE = MemoryFilters()
+"""What is asked for where nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A text as both legs take it: its vector, and its lexemes by id."""
+    """A text as both legs take it: its vector, and its lexemes by id, each as the text has it."""
 
     vector: NDArray[np.float16]
     terms: Mapping[int, str]
@@ -60,48 +66,102 @@ class Ranked:
     evidence: Evidence
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The best memories, the best first. `complete`: there are no others."""
+
+    found: Sequence[Ranked]
+    complete: bool
+
+
 def ask(embedder: Embedder, text: str) -> Asked:
     """Read a question. Raises Unavailable where the encoder does not answer."""
-    terms = {lexemes.lexeme_id(lexeme): lexeme for lexeme in lexemes.analyse(text)}
-    return Asked(embedder.embed_query(text)[0], terms)
+    return Asked(embedder.embed_query(text)[0], terms(text))
 
 
-def ranked(
-    scope: ScopeKey, tx: Transaction, asked: Asked, limit: int, statuses: Sequence[Status] = VISIBLE
-) -> list[Ranked]:
-    """The memories of a scope that fit best, at most `limit`, the best first; equal scores are ordered newest first. Of an atom and the
-    episode that it comes from one is there.
+def terms(text: str) -> dict[int, str]:
+    """The lexemes of a question by id, each as the word that the question has for it."""
+    found = lexemes.analyse(text)
+    written: dict[str, str] = {}
+    for word in WORD.findall(text):
+        own = lexemes.analyse(word)
+        if len(own) == 1:
+            written.setdefault(own[0], word)
+    return {lexemes.lexeme_id(lexeme): written.get(lexeme, lexeme) for lexeme in found}
 
-    What may not be shown (expired, under other filters) leaves the pool after it was filled: the pool grows until there are enough,
-    or until it holds every row of the scope that either leg finds.
+
+def ranked(scope: ScopeKey, tx: Transaction, asked: Asked, limit: int, filters: MemoryFilters = ACTIVE) -> list[Ranked]:
+    """The memories of a scope that fit best and pass the filters, at most `limit`; otherwise as `order`."""
+    return list(order(scope, tx, asked, limit, filters).found[:limit])
+
+
+def order(
+    scope: ScopeKey,
+    tx: Transaction,
+    asked: Asked,
+    enough: int,
+    filters: MemoryFilters = ACTIVE,
+    listed: Sequence[UUID] = (),
+) -> Order:
+    """The memories of a scope that fit best, at least `enough` or all there are, the best first; equal scores are ordered newest
+    first. Of an atom and the episode that it comes from one is there. Those that were listed before stay away, and what says the same.
+
+    What may not be shown leaves the pool after it was filled: the pool grows until there are enough, or until it holds every row of the
+    scope that either leg finds. Under filters there must be more than enough, for what ranks low in the pool of all may rank high
+    among those that pass; and where the filters let only some pass, those are ranked instead, each of them.
     """
-    filters = None if scope.named.filters is None else json.dumps(scope.named.filters)
-    pool = max(POOL, 4 * limit)
+    sifted = filters.narrow or filters.statuses != ACTIVE.statuses or scope.named.filters is not None
+    wanted = 4 * enough if sifted else enough
+    pool = max(POOL, 4 * (enough + len(listed)))
     while True:
         rows = _evidence(scope, tx, asked, pool)
-        best = _best(search.candidates(scope, tx, list(rows), statuses, filters), rows)
-        atoms = [candidate.memory for candidate in best if candidate.type is MemoryType.ATOM]
-        episodes = [candidate.memory for candidate in best if candidate.type is MemoryType.EPISODE]
-        kept = _without_doubles(best, search.told(scope, tx, atoms, episodes))[:limit]
-        if len(kept) == limit or len(rows) < pool:
-            return [Ranked(candidate, rows[candidate.row]) for candidate in kept]
+        found = _shown(scope, tx, rows, filters, listed)
+        if len(rows) < pool:
+            return Order(found, complete=True)
+        if len(found) >= wanted:
+            return Order(found, complete=False)
+        if sifted:
+            few = selection.selected(scope, tx, filters)
+            if few is not None:
+                rows = _evidence(scope, tx, asked, len(few), few)
+                return Order(_shown(scope, tx, rows, filters, listed), complete=True)
+            sifted = False
         pool *= 4
 
 
-def _evidence(scope: ScopeKey, tx: Transaction, asked: Asked, limit: int) -> dict[int, Evidence]:
-    """What both legs know of their best rows. A row that one leg alone found gets its similarity too."""
-    matches = {match.row: match for match in search.matching(scope, tx, list(asked.terms), limit)}
+def _evidence(
+    scope: ScopeKey, tx: Transaction, asked: Asked, limit: int, among: Collection[int] | None = None
+) -> dict[int, Evidence]:
+    """What both legs know of their best rows, or of those `among` which they look. A row that one leg alone found gets its
+    similarity too."""
+    matches = {match.row: match for match in search.matching(scope, tx, list(asked.terms), limit, among)}
     model = search.current_model(scope, tx, len(asked.vector))
     near: dict[int, float] = {}
     if model is not None:
-        near = search.nearest(scope, tx, model, asked.vector, limit)
-        near |= search.similarities(scope, tx, model, asked.vector, [row for row in matches if row not in near])
+        if among is None:
+            near = search.nearest(scope, tx, model, asked.vector, limit)
+            among = [row for row in matches if row not in near]
+        near |= search.similarities(scope, tx, model, asked.vector, among)
     evidence = {}
     for row in near.keys() | matches.keys():
         words = matches[row].score if row in matches else 0.0
         shared = matches[row].lexemes if row in matches else frozenset()
         evidence[row] = Evidence(score(near.get(row), words), near.get(row), shared)
     return evidence
+
+
+def _shown(
+    scope: ScopeKey, tx: Transaction, rows: Mapping[int, Evidence], filters: MemoryFilters, listed: Sequence[UUID]
+) -> list[Ranked]:
+    """What may be shown of what stands behind the rows, the best first, without what was listed before."""
+    best = _best(selection.candidates(scope, tx, list(rows), filters), rows)
+    atoms = [one.candidate.memory for one in best if one.candidate.type is MemoryType.ATOM]
+    episodes = [one.candidate.memory for one in best if one.candidate.type is MemoryType.EPISODE]
+    sources = search.told(scope, tx, [*listed, *atoms], [*listed, *episodes])
+    before = set(listed)
+    new = [one.candidate.memory for one in best if one.candidate.memory not in before]
+    kept = set(_without_doubles([*listed, *new], sources)) - before
+    return [one for one in best if one.candidate.memory in kept]
 
 
 def score(similarity: float | None, words: float) -> float:
@@ -113,39 +173,42 @@ def score(similarity: float | None, words: float) -> float:
     return 1 - (1 - MEANING * meaning) * (1 - WORDS * min(words, 1.0))
 
 
-def _best(found: Sequence[Candidate], rows: Mapping[int, Evidence]) -> list[Candidate]:
+def _best(found: Sequence[tuple[int, Candidate]], rows: Mapping[int, Evidence]) -> list[Ranked]:
     """Each memory once, under its best chunk, the best memory first."""
-    ordered = sorted(found, key=lambda c: (-rows[c.row].score, -c.memory.int))
-    seen: set[UUID] = set()
-    best = []
-    for candidate in ordered:
-        if candidate.memory not in seen:
-            seen.add(candidate.memory)
-            best.append(candidate)
-    return best
+    ordered = sorted(found, key=lambda pair: (-rows[pair[0]].score, -pair[1].memory.int))
+    best: dict[UUID, Ranked] = {}
+    for row, candidate in ordered:
+        best.setdefault(candidate.memory, Ranked(candidate, rows[row]))
+    return list(best.values())
 
 
-def _without_doubles(best: Sequence[Candidate], sources: Mapping[UUID, Collection[UUID]]) -> list[Candidate]:
+def _without_doubles(best: Sequence[UUID], sources: Mapping[UUID, Collection[UUID]]) -> list[UUID]:
     """An atom and the episode that it comes from say the same: whichever ranks higher stands for both."""
     listed: set[UUID] = set()
     told: set[UUID] = set()
     kept = []
-    for candidate in best:
-        own = sources.get(candidate.memory, [])
-        if candidate.memory in told or not listed.isdisjoint(own):
+    for memory in best:
+        own = sources.get(memory, [])
+        if memory in told or not listed.isdisjoint(own):
             continue
-        listed.add(candidate.memory)
+        listed.add(memory)
         told.update(own)
-        kept.append(candidate)
+        kept.append(memory)
     return kept
 
 
 def reason(asked: Asked, evidence: Evidence) -> str:
-    """For a person: which words of the query it has, and how near it is in meaning."""
-    words = sorted({asked.terms[lexeme] for lexeme in evidence.lexemes if lexeme in asked.terms})
+    """For a person: which words of the query it has, and how near it is in meaning. It quotes the query, and never the memory."""
+    return because(asked.terms, evidence.lexemes, evidence.similarity)
+
+
+def because(terms: Mapping[int, str], shared: Collection[int], similarity: float | None) -> str:
+    """The same from its parts."""
+    words = sorted({terms[lexeme] for lexeme in shared if lexeme in terms})
     parts = []
     if words:
-        parts.append("has " + ", ".join(f"“{word}”" for word in words))
-    if evidence.similarity is not None and evidence.similarity >= SIMILAR:
-        parts.append(f"similar in meaning ({evidence.similarity:.2f})")
+        more = f" and {len(words) - QUOTED} more" if len(words) > QUOTED else ""
+        parts.append("has " + ", ".join(f"“{word}”" for word in words[:QUOTED]) + more)
+    if similarity is not None and similarity >= SIMILAR:
+        parts.append(f"similar in meaning ({similarity:.2f})")
     return "; ".join(parts) or "the nearest there is"

@@ -1,8 +1,8 @@
-"""The two legs of a query over the shared exact space, and what stands behind their rows."""
+"""The two legs of a query over the shared exact space, and how what they find hangs together."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pgvector import HalfVector
 from sqlalchemy import text
 
-from infinicon.domain import MemoryType, ScopeKey, Status
+from infinicon.domain import ScopeKey
 from infinicon.store.database import Transaction
 
 COVERED_DIMENSION = (
@@ -33,18 +33,6 @@ class Match:
     row: int
     score: float
     lexemes: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A living memory behind a row."""
-
-    row: int
-    memory: UUID
-    type: MemoryType
-    status: Status
-    agent_id: str | None
-    session_id: str | None
 
 
 CURRENT_MODEL = text("SELECT id FROM embedding_models WHERE current AND dimension = :dimension")
@@ -89,11 +77,12 @@ MATCHING = text("""
     SELECT m.row_id, array_agg(m.lexeme) AS lexemes,
            sum(w.weight * m.frequency * (:k1 + 1) / (m.frequency + :k1 * (1 - :b + :b * m.length / c.length))) / min(i.score) AS score
     FROM matched m JOIN weighed w ON w.lexeme = m.lexeme CROSS JOIN counted c CROSS JOIN ideal i
-    WHERE (CAST(:agent_id AS text) IS NULL AND CAST(:session_id AS text) IS NULL)
-       OR EXISTS (SELECT FROM space_rows s
-                  WHERE s.tenant = :tenant AND s.namespace = :namespace AND s.row_id = m.row_id
-                    AND (CAST(:agent_id AS text) IS NULL OR s.agent_key = hashtextextended(:agent_id, 0))
-                    AND (CAST(:session_id AS text) IS NULL OR s.session_key = hashtextextended(:session_id, 0)))
+    WHERE (CAST(:rows AS bigint[]) IS NULL OR m.row_id = ANY(CAST(:rows AS bigint[])))
+      AND ((CAST(:agent_id AS text) IS NULL AND CAST(:session_id AS text) IS NULL)
+           OR EXISTS (SELECT FROM space_rows s
+                      WHERE s.tenant = :tenant AND s.namespace = :namespace AND s.row_id = m.row_id
+                        AND (CAST(:agent_id AS text) IS NULL OR s.agent_key = hashtextextended(:agent_id, 0))
+                        AND (CAST(:session_id AS text) IS NULL OR s.session_key = hashtextextended(:session_id, 0))))
     GROUP BY m.row_id
     ORDER BY score DESC, m.row_id
     LIMIT :limit
@@ -106,23 +95,26 @@ SIMILARITIES = text("""
       AND vector IS NOT NULL
 """)
 
-CANDIDATES = text("""
-    SELECT s.row_id, m.id, m.type, m.status, m.agent_id, m.session_id
-    FROM space_rows s
-    JOIN memories m ON m.tenant = s.tenant AND m.id = s.memory
-    WHERE s.tenant = :tenant AND s.row_id = ANY(CAST(:rows AS bigint[]))
-      AND m.namespace = :namespace AND m.status = ANY(CAST(:statuses AS text[]))
-      AND (m.expires_at IS NULL OR m.expires_at > now())
-      AND (CAST(:agent_id AS text) IS NULL OR m.agent_id = :agent_id)
-      AND (CAST(:session_id AS text) IS NULL OR m.session_id = :session_id)
-      AND (CAST(:filters AS jsonb) IS NULL OR m.filters @> CAST(:filters AS jsonb))
-""")
-
 TOLD = text("""
     SELECT l.from_id AS atom, l.to_id AS episode
     FROM unnest(CAST(:episodes AS uuid[])) AS listed (id)
     JOIN links l ON l.tenant = :tenant AND l.to_id = listed.id
     WHERE l.namespace = :namespace AND l.link_type = 'derived_from' AND l.from_id = ANY(CAST(:atoms AS uuid[]))
+""")
+
+# The words of a memory are those of its rows; of an episode that has none, those of the atom that says all of it.
+SHARED = text("""
+    SELECT shown.memory, array_agg(DISTINCT word.lexeme) AS lexemes
+    FROM (SELECT id AS memory, id AS found FROM unnest(CAST(:memories AS uuid[])) AS own (id)
+          UNION ALL
+          SELECT l.to_id, l.from_id
+          FROM unnest(CAST(:memories AS uuid[])) AS told (id)
+          JOIN links l ON l.tenant = :tenant AND l.to_id = told.id
+          WHERE l.namespace = :namespace AND l.link_type = 'derived_from' AND l.whole) shown
+    JOIN space_rows s ON s.tenant = :tenant AND s.memory = shown.found AND s.namespace = :namespace,
+         LATERAL unnest(s.lexemes) AS word (lexeme)
+    WHERE word.lexeme = ANY(CAST(:lexemes AS integer[]))
+    GROUP BY shown.memory
 """)
 
 SOURCES = text("""
@@ -147,12 +139,20 @@ def nearest(scope: ScopeKey, tx: Transaction, model: int, vector: NDArray[np.flo
     return {row.row_id: float(row.similarity) for row in rows}
 
 
-def matching(scope: ScopeKey, tx: Transaction, lexemes: Collection[int], limit: int) -> list[Match]:
-    """The rows that score highest by BM25 over the query's lexemes, any of them."""
+def matching(
+    scope: ScopeKey, tx: Transaction, lexemes: Collection[int], limit: int, rows: Collection[int] | None = None
+) -> list[Match]:
+    """The rows that score highest by BM25 over the query's lexemes, any of them; with `rows` those among these.
+
+    A row scores the same either way: how rare a word is is counted over the whole namespace.
+    """
     if not lexemes:
         return []
-    rows = tx.execute(MATCHING, {**_scoped(scope), "lexemes": list(lexemes), "k1": K1, "b": B, "limit": limit})
-    return [Match(row.row_id, float(row.score), frozenset(row.lexemes)) for row in rows]
+    among = None if rows is None else list(rows)
+    found = tx.execute(
+        MATCHING, {**_scoped(scope), "lexemes": list(lexemes), "k1": K1, "b": B, "limit": limit, "rows": among}
+    )
+    return [Match(row.row_id, float(row.score), frozenset(row.lexemes)) for row in found]
 
 
 def similarities(
@@ -167,17 +167,14 @@ def similarities(
     return {row.row_id: float(row.similarity) for row in found}
 
 
-def candidates(
-    scope: ScopeKey, tx: Transaction, rows: Collection[int], statuses: Sequence[Status], filters: str | None
-) -> list[Candidate]:
-    """The living memories behind rows, in these lifecycle states; `filters` is a JSON document that the memory's own must contain."""
-    found = tx.execute(
-        CANDIDATES, {**_scoped(scope), "rows": list(rows), "statuses": list(statuses), "filters": filters}
-    )
-    return [
-        Candidate(row.row_id, row.id, MemoryType(row.type), Status(row.status), row.agent_id, row.session_id)
-        for row in found
-    ]
+def shared(
+    scope: ScopeKey, tx: Transaction, memories: Collection[UUID], lexemes: Collection[int]
+) -> dict[UUID, frozenset[int]]:
+    """Which of the query's lexemes each of the memories has, as far as it has any."""
+    if not memories or not lexemes:
+        return {}
+    found = tx.execute(SHARED, {**_scoped(scope), "memories": list(memories), "lexemes": list(lexemes)})
+    return {row.memory: frozenset(row.lexemes) for row in found}
 
 
 def told(

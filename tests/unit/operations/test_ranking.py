@@ -1,4 +1,4 @@
-"""What a score says. The ranking as a whole is tested on a real store."""
+"""What a score says, and a reason. The ranking as a whole is tested on a real store."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinicon.operations.ranking import score
+from infinicon import lexemes
+from infinicon.operations.ranking import because, score, terms
 
 SHARE = st.floats(0, 1)
 
@@ -40,3 +41,26 @@ def test_all_the_words_win_where_the_model_finds_everything_alike() -> None:
 def test_without_a_vector_words_are_all_there_is() -> None:
     assert score(None, 1.0) == pytest.approx(0.9)
     assert score(None, 0.0) == 0
+
+
+def test_a_reason_has_the_words_of_the_question_as_they_were_written() -> None:
+    found = terms("Which Studies did Müller's 1,000 Boilers need, and the boiler?")
+
+    assert set(found.values()) == {"Studies", "Müller", "1,000", "Boilers", "need"}
+    assert because(found, list(found), 0.5) == (
+        "has “1,000”, “Boilers”, “Müller”, “Studies”, “need”; similar in meaning (0.50)"
+    )
+
+
+def test_a_reason_quotes_nothing_else_and_not_without_end() -> None:
+    found = terms(" ".join(f"word{number}" for number in range(500)))
+    said = because(found, [*found, lexemes.lexeme_id("CANARY")], 0.1)
+
+    assert "CANARY" not in said
+    assert said.endswith(" and 490 more")
+    assert because(found, [], None) == "the nearest there is"
+
+
+@given(st.text(max_size=60))
+def test_any_question_has_its_lexemes(text: str) -> None:
+    assert terms(text).keys() == lexemes.lexeme_ids(text).keys()
