@@ -1,0 +1,115 @@
+"""Bringing things in: ingest."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated
+
+import typer
+
+from infinicon.cli.app import app
+from infinicon.cli.options import DataDirOption, JsonOption, NamespaceOption, UrlOption, namespace_of
+
+
+class Format(enum.StrEnum):
+    """What the input is; auto tells by its name, else by how it begins."""
+
+    auto = "auto"
+    ndjson = "ndjson"
+    chat = "chat"
+    text = "text"
+    markdown = "markdown"
+
+
+class Lane(enum.StrEnum):
+    """interactive goes ahead of bulk."""
+
+    interactive = "interactive"
+    bulk = "bulk"
+
+
+class OnError(enum.StrEnum):
+    """What a line that cannot be read does."""
+
+    stop = "stop"
+    skip = "skip"
+
+
+EPILOG = """Examples: infinicon ingest notes/ --namespace home --wait; infinicon ingest export.zip.jsonl.gz -n home --label spring;
+tail -f chat.jsonl | infinicon ingest - -n home --lane interactive; infinicon ingest turns.jsonl.gz -n sgd --map
+content=t,speaker=s,dedupeKey=d+i,metadata.dialogue=d
+
+The same command again adds nothing twice: it goes on where it was killed. Formats, --map and keys: docs/ingest.md."""
+
+
+@app.command(epilog=EPILOG)
+def ingest(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE…", help="Files, folders of them, or - for standard input; gzip is unpacked."),
+    ],
+    *,
+    namespace: NamespaceOption = None,
+    agent: Annotated[str | None, typer.Option(help="The agent whose memory it becomes.")] = None,
+    session: Annotated[str | None, typer.Option(help="The session that it belongs to.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Groups the jobs; made of the first file's name if not given.")
+    ] = None,
+    lane: Annotated[Lane, typer.Option(help="Whether it goes ahead of other work.")] = Lane.bulk,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="End when everything is indexed; exit code 1 if some failed.")
+    ] = False,
+    format: Annotated[Format, typer.Option(help="What the input is, where its name does not say it.")] = Format.auto,  # noqa: A002 - names the option
+    map: Annotated[  # noqa: A002 - names the option
+        str | None,
+        typer.Option(metavar="TARGET=FIELD,…", help="Which fields of other JSON lines are which of an episode."),
+    ] = None,
+    author: Annotated[
+        str | None, typer.Option("--author", "--speaker", help="Who says it, where the input does not.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(help="What the input is called in keys and messages, instead of the file's name.")
+    ] = None,
+    on_error: Annotated[OnError, typer.Option(help="What a line does that cannot be read.")] = OnError.stop,
+    in_flight: Annotated[int, typer.Option(min=1, max=64, help="Requests at once.")] = 4,
+    batch: Annotated[int, typer.Option(min=1, max=1000, help="Episodes in a request, up to 4 MiB together.")] = 500,
+    patience: Annotated[
+        float, typer.Option(min=0, help="Seconds without any success before it gives up on a busy server.")
+    ] = 600.0,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read, count, show the first episode, send nothing.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    json: JsonOption = False,
+    url: UrlOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Bring in files: JSON lines of episodes, chats as {role, content} or exports of them, text, Markdown."""
+    from infinicon.cli.ingesting import formats, run, sources
+    from infinicon.cli.ingesting.mapping import FieldMap
+    from infinicon.cli.ingesting.rehearsal import rehearse
+    from infinicon.cli.ingesting.shaping import Defaults
+
+    found = sources.expand(files, source)
+    fields = None if map is None else FieldMap.parse(map)
+    reader = formats.Reader(formats.Format(format.value), fields, Defaults(author, agent, session))
+    if dry_run:
+        rehearse(found, reader, batch=batch, skip=on_error is OnError.skip, as_json=json)
+        return
+    options = run.Options(
+        namespace=namespace_of(namespace),
+        label=label or run.label_of(found),
+        lane=lane.value,
+        in_flight=in_flight,
+        batch=batch,
+        patience=patience,
+        skip=on_error is OnError.skip,
+        wait=wait,
+        quiet=quiet,
+        as_json=json,
+    )
+    from infinicon.cli.client import Client
+    from infinicon.cli.connection import find
+
+    with Client(find(url, data_dir)) as client:
+        run.ingest(client, found, reader, options)
