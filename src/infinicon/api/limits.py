@@ -38,6 +38,9 @@ FILTERED = 16
 
 REFS = 1_000
 
+JOBS = 200
+JOBS_DEFAULT = 50
+
 KEY_NAMESPACES = 1_000
 
 REASON_CHARACTERS = 4_096
@@ -83,6 +86,8 @@ def document(*, body_bytes: int, concurrent_requests: int, wait_seconds: float) 
         "queryLimitDefault": QUERY_LIMIT_DEFAULT,
         "refsPerRequest": REFS,
         "reasonCharacters": REASON_CHARACTERS,
+        "jobsPerPage": JOBS,
+        "jobsPerPageDefault": JOBS_DEFAULT,
         "namespacesPerKey": KEY_NAMESPACES,
         "eventsPerPage": EVENTS,
         "eventsPerPageDefault": EVENTS_DEFAULT,

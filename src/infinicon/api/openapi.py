@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
-from infinicon.api import limits, openapi_admin, openapi_deletion, openapi_events
+from infinicon.api import limits, openapi_admin, openapi_deletion, openapi_events, openapi_jobs
 from infinicon.api.openapi_parts import (
     EPISODE_REF,
     SCHEMAS,
@@ -43,6 +43,7 @@ MODELS: Sequence[type[Body]] = (
     *openapi_admin.MODELS,
     *openapi_deletion.MODELS,
     *openapi_events.MODELS,
+    *openapi_jobs.MODELS,
 )
 
 DESCRIPTION = """A self-hosted memory runtime for AI agents: Memory API v0.

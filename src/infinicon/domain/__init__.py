@@ -36,6 +36,10 @@ from infinicon.domain.ingest import (
 from infinicon.domain.job import (
     BatchRef,
     Job,
+    JobFilter,
+    JobsPage,
+    JobsRequest,
+    JobsSummary,
     Progress,
 )
 from infinicon.domain.kinds import (
@@ -97,7 +101,11 @@ __all__ = [
     "IngestResult",
     "IngestStatus",
     "Job",
+    "JobFilter",
     "JobStatus",
+    "JobsPage",
+    "JobsRequest",
+    "JobsSummary",
     "Json",
     "Key",
     "Lane",

@@ -231,23 +231,6 @@ OPEN_REINDEX = text("""
 """)
 
 
-@dataclass(frozen=True, slots=True)
-class JobFilter:
-    """Which jobs of a scope are meant; None: whatever it is."""
-
-    status: JobStatus | None = None
-    label: str | None = None
-    type: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """Jobs by status, and the progress of all of them together."""
-
-    jobs: Mapping[JobStatus, int]
-    progress: Progress
-
-
 def insert(scope: ScopeKey, tx: Transaction, job: UUID, type_: str, lane: Lane, label: str | None, total: int) -> None:
     """A new job; one without work is completed at once."""
     tx.execute(

@@ -18,6 +18,8 @@ from infinicon.domain import (
     IngestResult,
     IngestStatus,
     Job,
+    JobsPage,
+    JobsSummary,
     JobStatus,
     Memory,
     MemoryEvent,
@@ -99,4 +101,9 @@ JOB = (
 EVENT = MemoryEvent(EventType.MEMORY_INDEXED, SCOPE, "cursor-1", WHEN, ATOM, UUID(int=9))
 EVENT_PAGE = EventPage(
     [EVENT, MemoryEvent(EventType.CONSOLIDATION_STARTED, SCOPE, "cursor-2", WHEN)], "cursor-7", 7, more=True
+)
+JOBS_PAGE = JobsPage(
+    [JOB[1]],
+    "c",
+    JobsSummary(dict(zip(JobStatus, range(1, 6), strict=True)), Progress(9, 1, 20, 4, 1, 2, 3)),
 )

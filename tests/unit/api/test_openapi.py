@@ -19,7 +19,7 @@ from infinicon.api.wire import query as query_wire
 from infinicon.errors import IndexTimeout
 from infinicon.operations.ingest import INTERACTIVE_EPISODES
 from infinicon.settings import Settings
-from tests.unit.api.samples import EVENT_PAGE, HYDRATE_REPLY, INGEST_REPLY, JOB, QUERY_REPLY
+from tests.unit.api.samples import EVENT_PAGE, HYDRATE_REPLY, INGEST_REPLY, JOB, JOBS_PAGE, QUERY_REPLY
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +99,9 @@ def test_the_examples_are_what_the_parsers_take(document: dict[str, Any]) -> Non
         "/v0/hydrate": hydrate_wire.parse,
         "/v0/get-job": jobs_wire.parse,
         "/v0/subscribe": events_wire.parse,
+        "/v0/jobs/{jobId}/cancel": jobs_wire.parse_change,
+        "/v0/jobs/{jobId}/retry": jobs_wire.parse_change,
+        "/v0/reindex": jobs_wire.parse_change,
     }
     for path, parse in parsers.items():
         media = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
@@ -122,6 +125,10 @@ def validator(document: dict[str, Any], schema: dict[str, Any]) -> Draft202012Va
         ),
         ("/v0/get-job", "post", jobs_wire.to_wire(JOB[1])),
         ("/v0/jobs/{jobId}", "get", jobs_wire.to_wire(JOB[1])),
+        ("/v0/jobs", "get", jobs_wire.page_to_wire(JOBS_PAGE)),
+        ("/v0/jobs/{jobId}/cancel", "post", jobs_wire.to_wire(JOB[1])),
+        ("/v0/jobs/{jobId}/retry", "post", jobs_wire.to_wire(JOB[1])),
+        ("/v0/reindex", "post", jobs_wire.reindex_to_wire(JOB[1])),
         ("/v0/subscribe", "post", events_wire.to_wire(EVENT_PAGE)),
         ("/v0/events", "get", events_wire.to_wire(EVENT_PAGE)),
     ],

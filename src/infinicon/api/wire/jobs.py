@@ -1,4 +1,4 @@
-"""getJob: what became of accepted work."""
+"""Jobs: what became of accepted work, one or many, and what is done about it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from infinicon import domain
 from infinicon.api import limits, strict_json
+from infinicon.api.wire import parameters
 from infinicon.api.wire.shared import (
     MemoryApiError,
     Scope,
@@ -20,9 +21,9 @@ from infinicon.api.wire.shared import (
     scope_of,
     time_to_wire,
 )
-from infinicon.api.wire.validate import Body, check, refused
+from infinicon.api.wire.validate import Body, check
 
-SCOPE_PARAMETERS = ("tenantId", "namespaceId", "agentId", "sessionId")
+JobStatusName = Literal["queued", "running", "completed", "failed", "cancelled"]
 
 
 class GetJobRequest(Body):
@@ -31,7 +32,7 @@ class GetJobRequest(Body):
 
 
 class Progress(Body):
-    """Counts of the job's episodes: finished, failed, all, and where the others are."""
+    """Counts of the job's episodes (of a reindex: of its slices): finished, failed, all, and where the others are."""
 
     done: int
     failed: int
@@ -45,7 +46,7 @@ class Progress(Body):
 class Job(Body):
     job_id: str
     type: str
-    status: Literal["queued", "running", "completed", "failed", "cancelled"]
+    status: JobStatusName
     created_at: Time
     updated_at: Time
     stage: Literal["extract", "embed", "index", "consolidate"] | SkipJsonSchema[None] = None
@@ -55,22 +56,91 @@ class Job(Body):
     error: MemoryApiError | SkipJsonSchema[None] = None
 
 
+class JobsByStatus(Body):
+    queued: int
+    running: int
+    completed: int
+    failed: int
+    cancelled: int
+
+
+class JobsSummary(Body):
+    """All jobs that fit the filter, on whatever page: how many in each status, and their progress added up."""
+
+    jobs: JobsByStatus
+    progress: Progress
+
+
+class JobsReply(Body):
+    jobs: list[Job]
+    cursor: str | SkipJsonSchema[None] = None
+    """There are more."""
+    summary: JobsSummary
+
+
+class ChangeJobRequest(Body):
+    scope: Scope
+
+
+class ReindexRequest(Body):
+    scope: Scope
+    """Of a whole namespace: agentId, sessionId and filters must be absent."""
+
+
+class ReindexReply(Body):
+    job_id: str
+    """Of the reindex that was started, or of the one that runs already."""
+    status: JobStatusName
+
+
+class Wanted(Body):
+    """The filter of a list."""
+
+    status: JobStatusName | None = None
+    label: (
+        Annotated[str, Field(min_length=1, max_length=limits.LABEL_CHARACTERS), AfterValidator(check_text)] | None
+    ) = None
+    type: Annotated[str, Field(min_length=1, max_length=limits.LABEL_CHARACTERS), AfterValidator(check_text)] | None = (
+        None
+    )
+
+
 def parse(body: bytes) -> tuple[domain.Scope, str]:
     """Scope and job id of a POST. Raises InvalidRequest."""
     sent = check(GetJobRequest, strict_json.loads(body))
     return scope_of(sent.scope), sent.job_id
 
 
-def parse_parameters(parameters: Mapping[str, str]) -> domain.Scope:
-    """The scope of a GET, from its query parameters. Raises InvalidRequest."""
-    for name in parameters:
-        if name == "filters":
-            raise refused("filters", "is not taken as a query parameter; use POST /v0/get-job")
-    return scope_of(check(Scope, {name: parameters[name] for name in SCOPE_PARAMETERS if name in parameters}))
+def parse_change(body: bytes) -> domain.Scope:
+    """The scope of a POST that says no more. Raises InvalidRequest."""
+    return scope_of(check(ChangeJobRequest, strict_json.loads(body)).scope)
+
+
+def parse_list(sent: Mapping[str, str]) -> domain.JobsRequest:
+    """A list's query parameters. Raises InvalidRequest."""
+    wanted = check(Wanted, {name: sent[name] for name in ("status", "label", "type") if name in sent}, "parameters")
+    status = None if wanted.status is None else domain.JobStatus(wanted.status)
+    return domain.JobsRequest(
+        parameters.scope(sent),
+        domain.JobFilter(status, wanted.label, wanted.type),
+        parameters.limit(sent, usual=limits.JOBS_DEFAULT, most=limits.JOBS),
+        parameters.cursor(sent),
+    )
+
+
+def page_to_wire(page: domain.JobsPage) -> dict[str, Any]:
+    summary = {
+        "jobs": {status.value: number for status, number in page.summary.jobs.items()},
+        "progress": _progress_to_wire(page.summary.progress),
+    }
+    return present(jobs=[to_wire(job) for job in page.jobs], cursor=page.cursor, summary=summary)
+
+
+def reindex_to_wire(job: domain.Job) -> dict[str, Any]:
+    return {"jobId": str(job.id), "status": job.status.value}
 
 
 def to_wire(job: domain.Job) -> dict[str, Any]:
-    progress = job.progress
     return present(
         jobId=str(job.id),
         type=job.type,
@@ -78,16 +148,20 @@ def to_wire(job: domain.Job) -> dict[str, Any]:
         createdAt=time_to_wire(job.created_at),
         updatedAt=time_to_wire(job.updated_at),
         stage=None if job.stage is None else job.stage.value,
-        progress={
-            "done": progress.done,
-            "failed": progress.failed,
-            "total": progress.total,
-            "waiting": progress.waiting,
-            "extract": progress.extract,
-            "embed": progress.embed,
-            "index": progress.index,
-        },
+        progress=_progress_to_wire(job.progress),
         label=job.label,
         result=job.result,
         error=None if job.error is None else fault_to_wire(job.error),
     )
+
+
+def _progress_to_wire(progress: domain.Progress) -> dict[str, int]:
+    return {
+        "done": progress.done,
+        "failed": progress.failed,
+        "total": progress.total,
+        "waiting": progress.waiting,
+        "extract": progress.extract,
+        "embed": progress.embed,
+        "index": progress.index,
+    }
