@@ -14,7 +14,19 @@ from infinicon.api.body import BodyLimit
 from infinicon.api.entry import House
 from infinicon.api.gate import Gate
 from infinicon.api.readiness import Readiness
-from infinicon.api.routes import administration, events, health, hydrate, ingest, jobs, keys, policy, query, tombstone
+from infinicon.api.routes import (
+    administration,
+    corrections,
+    events,
+    health,
+    hydrate,
+    ingest,
+    jobs,
+    keys,
+    policy,
+    query,
+    tombstone,
+)
 from infinicon.api.streams import Streams
 from infinicon.api.waiting import WaitingRoom
 from infinicon.errors import Unavailable
@@ -22,7 +34,7 @@ from infinicon.operations import ready
 from infinicon.runtime import Runtime
 from infinicon.tasks.enqueue import Dispatcher
 
-ROUTES = (ingest, query, hydrate, tombstone, policy, jobs, events, keys, administration, health)
+ROUTES = (ingest, query, hydrate, tombstone, corrections, policy, jobs, events, keys, administration, health)
 
 
 def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from infinicon.domain import QUERY_DEPTH, QUERY_SECONDS
 from infinicon.errors import Detail
 
 KIB = 1024
@@ -40,6 +41,8 @@ REFS = 1_000
 
 JOBS = 200
 JOBS_DEFAULT = 50
+
+CORRECTIONS = 64
 
 KEY_NAMESPACES = 1_000
 
@@ -84,7 +87,10 @@ def document(*, body_bytes: int, concurrent_requests: int, wait_seconds: float) 
         "queryCharacters": QUERY_CHARACTERS,
         "queryLimit": QUERY_LIMIT,
         "queryLimitDefault": QUERY_LIMIT_DEFAULT,
+        "queryDepth": QUERY_DEPTH,
+        "queryCursorSeconds": QUERY_SECONDS,
         "refsPerRequest": REFS,
+        "correctionsPerEpisode": CORRECTIONS,
         "reasonCharacters": REASON_CHARACTERS,
         "jobsPerPage": JOBS,
         "jobsPerPageDefault": JOBS_DEFAULT,

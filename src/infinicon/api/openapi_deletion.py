@@ -1,17 +1,27 @@
-"""The operations by which memory goes."""
+"""The operations by which memory goes, and by which people say what holds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from infinicon.api.openapi_parts import EPISODE_REF, SCOPE, WITH_BODY, operation, scope_parameters
+from infinicon.api.wire.corrections import CorrectionReply, DisputeRequest, ResolveRequest
 from infinicon.api.wire.jobs import Job
 from infinicon.api.wire.policy import EraseRequest, PolicyReply, PolicyRequest
 from infinicon.api.wire.tombstone import TombstoneReply, TombstoneRequest
 from infinicon.api.wire.validate import Body
 from infinicon.domain import Permission
 
-MODELS: Sequence[type[Body]] = (TombstoneRequest, TombstoneReply, PolicyRequest, PolicyReply, EraseRequest)
+MODELS: Sequence[type[Body]] = (
+    TombstoneRequest,
+    TombstoneReply,
+    PolicyRequest,
+    PolicyReply,
+    EraseRequest,
+    DisputeRequest,
+    ResolveRequest,
+    CorrectionReply,
+)
 
 TOMBSTONE = operation(
     "tombstone",
@@ -52,4 +62,22 @@ ERASE = operation(
     permission=Permission.TOMBSTONE,
     statuses=(*WITH_BODY, 404),
     example={"scope": SCOPE, "reason": "asked for by the person", "metadata": {"person": "p-17"}},
+)
+DISPUTE = operation(
+    "dispute",
+    "Say that two memories contradict each other (permission ingest)",
+    request=DisputeRequest,
+    reply=CorrectionReply,
+    permission=Permission.INGEST,
+    statuses=(*WITH_BODY, 404),
+    example={"scope": SCOPE, "refs": [EPISODE_REF, {**EPISODE_REF, "id": "019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3f"}]},
+)
+RESOLVE = operation(
+    "resolve",
+    "Settle contradictions, and say which memory holds (permission ingest)",
+    request=ResolveRequest,
+    reply=CorrectionReply,
+    permission=Permission.INGEST,
+    statuses=(*WITH_BODY, 404),
+    example={"scope": SCOPE, "refs": [EPISODE_REF], "holds": EPISODE_REF},
 )

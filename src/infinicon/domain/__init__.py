@@ -50,6 +50,7 @@ from infinicon.domain.kinds import (
     JobStatus,
     Json,
     Lane,
+    LinkType,
     MemoryType,
     Permission,
     Stage,
@@ -68,6 +69,8 @@ from infinicon.domain.policy import (
     Policy,
 )
 from infinicon.domain.query import (
+    QUERY_DEPTH,
+    QUERY_SECONDS,
     Hit,
     HydrateReply,
     HydrateRequest,
@@ -83,6 +86,8 @@ from infinicon.domain.scope import (
 __all__ = [
     "MEMORY_EVENTS",
     "NIL_ID",
+    "QUERY_DEPTH",
+    "QUERY_SECONDS",
     "SEARCHABLE",
     "ActorRef",
     "BatchRef",
@@ -109,6 +114,7 @@ __all__ = [
     "Json",
     "Key",
     "Lane",
+    "LinkType",
     "Memory",
     "MemoryEvent",
     "MemoryFilters",

@@ -25,6 +25,9 @@ class IngestEpisode:
     tags: Sequence[str] = ()
     occurred_at: datetime | None = None
     expires_at: datetime | None = None
+    corrects: Sequence[MemoryRef | None] = ()
+    supersedes: Sequence[MemoryRef | None] = ()
+    """What it takes the place of, once it is indexed; None stands for a ref whose id cannot exist."""
 
 
 @dataclass(frozen=True, slots=True)

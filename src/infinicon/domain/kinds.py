@@ -80,6 +80,17 @@ class EventType(enum.StrEnum):
     MEMORY_TOMBSTONED = "memory.tombstoned"
 
 
+class LinkType(enum.StrEnum):
+    DERIVED_FROM = "derived_from"
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    SUPERSEDES = "supersedes"
+    MENTIONS = "mentions"
+    SAME_AS = "same_as"
+    CORRECTS = "corrects"
+    INVALIDATES = "invalidates"
+
+
 class Cascade(enum.StrEnum):
     """What happens to what was derived from a memory that is tombstoned."""
 

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from infinicon.domain.fault import ContextWarning
+from infinicon.domain.filters import MemoryFilters
 from infinicon.domain.memory import Memory, MemoryRef
 from infinicon.domain.scope import Scope
+
+QUERY_DEPTH = 10_000
+"""So many refs of one query can be paged through."""
+
+QUERY_SECONDS = 900
+"""So long a cursor of query is good, from the first page on."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
+    """A question, or with `cursor` the next page of its answer: then query and filters are those of the first page."""
+
     scope: Scope
     query: str
     limit: int = 10
+    filters: MemoryFilters = field(default_factory=MemoryFilters)
+    cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +44,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class QueryReply:
+    """One page. `cursor` of the next one, where there is one."""
+
     hits: Sequence[Hit]
     warnings: Sequence[ContextWarning] = ()
+    cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

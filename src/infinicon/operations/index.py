@@ -8,9 +8,10 @@ from uuid import UUID
 
 from infinicon import lexemes
 from infinicon.domain import NIL_ID, BatchRef, EventType
+from infinicon.operations.corrections import superseded
 from infinicon.operations.embed import rendered
 from infinicon.operations.leases import Leases
-from infinicon.store import batches, events, jobs, slices, spaces
+from infinicon.store import batches, corrections, events, jobs, slices, spaces
 from infinicon.store.database import Database, retry_conflicts
 from infinicon.store.spaces import Published, StagedChunk
 
@@ -57,12 +58,13 @@ def _commit(
         held = slices.of_batch(ref.tenant, tx, ref.batch)
         cleared = [(part.namespace, slices.clear(ref.tenant, tx, ref.batch, part)) for part in held]
         active, finished, added = spaces.publish(ref.tenant, tx, ref.batch, terms)
+        retired = corrections.apply(ref.tenant, tx, {memory.id for memory in active})
         batches.close(ref.tenant, tx, ref.batch, token)
         jobs.count(ref.tenant, tx, finished, {}, {})
         # Also those that only get events: else two batches could hold one counter each and want the other's.
         moved = [(memory.namespace, (0, 0)) for memory in active] + [(part, (-n, -m)) for part, (n, m) in cleared]
         spaces.add_to_counters(ref.tenant, tx, _summed([*added.items(), *moved]))
-        events.append(ref.tenant, tx, [_event(memory) for memory in active])
+        events.append(ref.tenant, tx, [_event(memory) for memory in active] + [superseded(one) for one in retired])
     return active, finished
 
 

@@ -38,7 +38,8 @@ from infinicon.errors import (
 )
 from infinicon.ids import new_id
 from infinicon.keyring import Keyring
-from infinicon.operations import scopes
+from infinicon.operations import corrections, scopes
+from infinicon.operations.corrections import Target
 from infinicon.ports import Extractor
 from infinicon.store import episodes, events, jobs, policies, replies
 from infinicon.store.database import Database, Transaction, retry_conflicts
@@ -90,8 +91,11 @@ def ingest(
         prepared = [
             _prepare(keyring, extractor, scope, caller, _with_expiry(episode, expiry)) for episode in request.episodes
         ]
+        stated = corrections.read(scope, tx, request.episodes)
+        prepared = [edges if isinstance(edges, Fault) else e for e, edges in zip(prepared, stated, strict=True)]
         job, lane = new_id(), request.lane or _lane(prepared)
         written = _write(scope, tx, prepared)
+        corrections.propose(scope, tx, _created(prepared, stated, written))
         revivable = _revivable(written, prepared)
         created = [e for e in prepared if isinstance(e, NewEpisode) and e.id in written.new]
         episodes.queue(scope, tx, job, lane, created)
@@ -109,6 +113,17 @@ def _with_expiry(episode: IngestEpisode | Fault, seconds: int | None) -> IngestE
     if isinstance(episode, Fault) or seconds is None or episode.expires_at is not None:
         return episode
     return replace(episode, expires_at=datetime.now(UTC) + timedelta(seconds=seconds))
+
+
+def _created(
+    prepared: Sequence[Prepared], stated: Sequence[Sequence[Target] | Fault], written: Written
+) -> list[tuple[UUID, Sequence[Target]]]:
+    """What episodes that are new take the place of."""
+    return [
+        (episode.id, targets)
+        for episode, targets in zip(prepared, stated, strict=True)
+        if isinstance(episode, NewEpisode) and episode.id in written.new and not isinstance(targets, Fault)
+    ]
 
 
 def _lane(prepared: Sequence[Prepared]) -> Lane:

@@ -49,3 +49,8 @@ def agrees(named: Scope, own: Scope) -> bool:
         and named.agent_id in {None, own.agent_id}
         and named.session_id in {None, own.session_id}
     )
+
+
+def names(scope: ScopeKey, named: Scope) -> bool:
+    """Whether a ref's scope is the tenant and namespace that the request is about; what it says beyond them, the memory decides."""
+    return (named.tenant_id, named.namespace_id) == (scope.named.tenant_id, scope.named.namespace_id)

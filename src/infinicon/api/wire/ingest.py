@@ -12,6 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from infinicon import domain
 from infinicon.api import limits, strict_json
+from infinicon.api.wire.hydrate import read_ref
 from infinicon.api.wire.shared import (
     ActorRef,
     ContextWarning,
@@ -69,6 +70,10 @@ class IngestEpisode(Body):
     tags: Annotated[list[Tag], Field(max_length=limits.TAGS)] | None = None
     occurred_at: Time | None = None
     expires_at: Time | None = None
+    corrects: Annotated[list[MemoryRef], Field(max_length=limits.CORRECTIONS)] | None = None
+    """Memories of the scope that were wrong: once this one is indexed they are `superseded`, joined to it by a `corrects` link."""
+    supersedes: Annotated[list[MemoryRef], Field(max_length=limits.CORRECTIONS)] | None = None
+    """Memories of the scope that held until now: once this one is indexed they are `superseded`, joined by a `supersedes` link."""
 
 
 class IngestRequest(Body):
@@ -147,6 +152,8 @@ def _episode(sent: object) -> domain.IngestEpisode:
         tags=episode.tags or (),
         occurred_at=episode.occurred_at,
         expires_at=episode.expires_at,
+        corrects=[read_ref(ref) for ref in episode.corrects or ()],
+        supersedes=[read_ref(ref) for ref in episode.supersedes or ()],
     )
 
 

@@ -1,0 +1,197 @@
+"""What people and agents say about memory: this takes the place of that, these two contradict each other, this one holds.
+
+A correction is a link from the new memory. It waits until the new one is indexed: what it retires stays active until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import text
+
+from infinicon.domain import LinkType, MemoryType, ScopeKey, Status
+from infinicon.ids import new_id
+from infinicon.store.database import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A memory whose status a correction changed."""
+
+    id: UUID
+    type: MemoryType
+    namespace: int
+    agent_id: str | None
+    session_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link that a caller states. Types are those of the memories at its ends."""
+
+    type: LinkType
+    start: UUID
+    start_type: MemoryType
+    end: UUID
+    end_type: MemoryType
+
+
+KNOWN = text("""
+    SELECT id, type, status FROM memories
+    WHERE tenant = :tenant AND namespace = :namespace AND id = ANY(CAST(:ids AS uuid[])) AND status <> 'tombstoned'
+      AND (expires_at IS NULL OR expires_at > now())
+      AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+      AND (CAST(:session_id AS text) IS NULL OR session_id = :session_id)
+""")
+
+HOLD = text("""
+    SELECT id, type, status FROM memories
+    WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE
+""")
+
+INSERT = text("""
+    INSERT INTO links (tenant, id, namespace, link_type, from_id, from_type, to_id, to_type, status)
+    SELECT :tenant, e.id, :namespace, e.type, e.start, e.start_type, e.finish, e.end_type, :status
+    FROM unnest(CAST(:ids AS uuid[]), CAST(:types AS text[]), CAST(:starts AS uuid[]), CAST(:start_types AS text[]),
+                CAST(:ends AS uuid[]), CAST(:end_types AS text[])) AS e (id, type, start, start_type, finish, end_type)
+    ORDER BY e.start, e.finish
+    ON CONFLICT ON CONSTRAINT links_edge_key DO UPDATE SET status = excluded.status
+""")
+
+# What the new ones retire; and what is retired by somebody who was there before it.
+RETIRED = text("""
+    SELECT l.to_id AS id FROM links l
+    WHERE l.tenant = :tenant AND l.from_id = ANY(CAST(:ids AS uuid[])) AND l.link_type IN ('supersedes', 'corrects')
+      AND l.status = 'pending'
+    UNION
+    SELECT l.to_id FROM links l
+    WHERE l.tenant = :tenant AND l.to_id = ANY(CAST(:ids AS uuid[])) AND l.link_type IN ('supersedes', 'corrects')
+      AND l.status = 'active'
+""")
+
+# What only retired episodes say is retired with them.
+STATED = text("""
+    SELECT DISTINCT l.from_id AS id
+    FROM links l JOIN memories a ON a.tenant = l.tenant AND a.id = l.from_id AND a.type = 'atom'
+    WHERE l.tenant = :tenant AND l.to_id = ANY(CAST(:ids AS uuid[])) AND l.link_type = 'derived_from'
+      AND NOT EXISTS (
+          SELECT FROM links o JOIN memories m ON m.tenant = o.tenant AND m.id = o.to_id
+          WHERE o.tenant = l.tenant AND o.from_id = l.from_id AND o.link_type = 'derived_from'
+            AND o.to_id <> ALL(CAST(:ids AS uuid[])) AND m.status NOT IN ('tombstoned', 'superseded', 'failed'))
+""")
+
+SUPERSEDE = text("""
+    UPDATE memories SET status = 'superseded', updated_at = now()
+    WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND status IN ('active', 'disputed')
+    RETURNING id, type, namespace, agent_id, session_id
+""")
+
+CONFIRM = text("""
+    UPDATE links SET status = 'active'
+    WHERE tenant = :tenant AND from_id = ANY(CAST(:ids AS uuid[])) AND status = 'pending'
+""")
+
+SET_STATUS = text("""
+    UPDATE memories SET status = :status, updated_at = now()
+    WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND status = ANY(CAST(:was AS text[]))
+    RETURNING id, type, namespace, agent_id, session_id
+""")
+
+CONTRADICTORS = text("""
+    SELECT l.id, l.from_id, l.from_type, l.to_id, l.to_type FROM links l
+    WHERE l.tenant = :tenant AND l.namespace = :namespace AND l.link_type = 'contradicts' AND l.status = 'active'
+      AND (l.from_id = ANY(CAST(:ids AS uuid[])) OR l.to_id = ANY(CAST(:ids AS uuid[])))
+    ORDER BY l.id
+""")
+
+SETTLE = text("""
+    UPDATE links SET status = 'superseded' WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
+""")
+
+
+def known(scope: ScopeKey, tx: Transaction, ids: Collection[UUID]) -> dict[UUID, tuple[MemoryType, Status]]:
+    """Those of the ids that are living memories of the scope."""
+    rows = tx.execute(
+        KNOWN,
+        {
+            "tenant": scope.tenant,
+            "namespace": scope.namespace,
+            "agent_id": scope.agent_id,
+            "session_id": scope.session_id,
+            "ids": sorted(ids),
+        },
+    )
+    return {row.id: (MemoryType(row.type), Status(row.status)) for row in rows}
+
+
+def hold(tenant: int, tx: Transaction, ids: Collection[UUID]) -> dict[UUID, tuple[MemoryType, Status]]:
+    """Lock memories in the order of their ids."""
+    rows = tx.execute(HOLD, {"tenant": tenant, "ids": sorted(ids)})
+    return {row.id: (MemoryType(row.type), Status(row.status)) for row in rows}
+
+
+def insert(scope: ScopeKey, tx: Transaction, edges: Sequence[Edge], status: Status) -> None:
+    """State links. A pending one says nothing yet."""
+    if edges:
+        tx.execute(
+            INSERT,
+            {
+                "tenant": scope.tenant,
+                "namespace": scope.namespace,
+                "status": status,
+                "ids": [new_id() for _ in edges],
+                "types": [edge.type for edge in edges],
+                "starts": [edge.start for edge in edges],
+                "start_types": [edge.start_type for edge in edges],
+                "ends": [edge.end for edge in edges],
+                "end_types": [edge.end_type for edge in edges],
+            },
+        )
+
+
+def apply(tenant: int, tx: Transaction, active: Collection[UUID]) -> list[Changed]:
+    """Retire what memories that have just become active take the place of; those that were retired before they came are retired too."""
+    key = {"tenant": tenant, "ids": sorted(active)}
+    retired = {row.id for row in tx.execute(RETIRED, key)}
+    if not retired:
+        return []
+    changed = retire(tenant, tx, retired)
+    tx.execute(CONFIRM, key)
+    return changed
+
+
+def retire(tenant: int, tx: Transaction, ids: Collection[UUID]) -> list[Changed]:
+    """Supersede memories, and what nobody else says any more."""
+    stated = {row.id for row in tx.execute(STATED, {"tenant": tenant, "ids": sorted(ids)})}
+    going = sorted({*ids, *stated})
+    hold(tenant, tx, going)
+    return [_changed(row) for row in tx.execute(SUPERSEDE, {"tenant": tenant, "ids": going})]
+
+
+def set_status(
+    tenant: int, tx: Transaction, ids: Collection[UUID], status: Status, was: Collection[Status]
+) -> list[Changed]:
+    """Give held memories another status, where they have one of these."""
+    rows = tx.execute(SET_STATUS, {"tenant": tenant, "ids": sorted(ids), "status": status, "was": list(was)})
+    return [_changed(row) for row in rows]
+
+
+def contradictions(scope: ScopeKey, tx: Transaction, ids: Collection[UUID]) -> dict[UUID, Edge]:
+    """Open contradictions that have one of these at an end, by the id of their link."""
+    rows = tx.execute(CONTRADICTORS, {"tenant": scope.tenant, "namespace": scope.namespace, "ids": sorted(ids)})
+    return {
+        row.id: Edge(LinkType.CONTRADICTS, row.from_id, MemoryType(row.from_type), row.to_id, MemoryType(row.to_type))
+        for row in rows
+    }
+
+
+def settle(tenant: int, tx: Transaction, links: Collection[UUID]) -> None:
+    """These contradictions are none any more."""
+    tx.execute(SETTLE, {"tenant": tenant, "ids": sorted(links)})
+
+
+def _changed(row: Any) -> Changed:
+    return Changed(row.id, MemoryType(row.type), row.namespace, row.agent_id, row.session_id)
