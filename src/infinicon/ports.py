@@ -1,6 +1,6 @@
 """What a plug-in implements. Each Protocol is found by an entry point and proved by a suite in infinicon.testing.
 
-Groups: infinicon.extractors, infinicon.embedders. An entry point names a callable that takes the Settings and returns
+Groups: infinicon.extractors, infinicon.embedders, infinicon.token_counters. An entry point names a callable that takes the Settings and returns
 the plug-in.
 """
 
@@ -103,9 +103,14 @@ class Embedder(Protocol):
 
 
 class TokenCounter(Protocol):
-    """Counts tokens of stored text, the same on every machine."""
+    """Counts tokens of a text, the same on every machine and for good: counts are stored. Safe to call from several threads."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of its entry point, by which a budget asks for it."""
+        ...
 
-    def count(self, text: str) -> int: ...
+    def count(self, text: str) -> int:
+        """At least 0, and 0 for the empty text. Takes every string, with lone surrogates and NUL as well, in a time that grows with its
+        length and not with the square of it; what looks like a special token is ordinary text."""
+        ...
