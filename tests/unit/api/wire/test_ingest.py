@@ -4,6 +4,7 @@ import hashlib
 import json
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -40,7 +41,12 @@ def test_every_field_arrives() -> None:
         "tags": ["blue"],
         "occurredAt": "2026-11-30T10:00:00+09:00",
         "expiresAt": "2027-01-01T00:00:00Z",
-        "corrects": [{"anything": 1}],
+        "corrects": [
+            {"id": str(UUID(int=7)), "type": "atom", "scope": SCOPE},
+            {"id": "zzz", "type": "atom", "scope": SCOPE},
+        ],
+        "supersedes": [{"id": str(UUID(int=8)), "type": "episode", "scope": SCOPE}],
+        "anything": {"else": 1},
     }
     request = parse([sent], label="back-fill", lane="bulk", colour="unknown")
 
@@ -56,6 +62,8 @@ def test_every_field_arrives() -> None:
             tags=["blue"],
             occurred_at=datetime(2026, 11, 30, 1, tzinfo=UTC),
             expires_at=datetime(2027, 1, 1, tzinfo=UTC),
+            corrects=[domain.MemoryRef(UUID(int=7), domain.MemoryType.ATOM, request.scope), None],
+            supersedes=[domain.MemoryRef(UUID(int=8), domain.MemoryType.EPISODE, request.scope)],
         )
     ]
 
