@@ -50,6 +50,8 @@ def rows(tenant: int, namespace: int, model: int, some: UUID) -> dict[str, dict[
         "queued_episodes": {**here, **lane, "episode": some, "job": some, "state": "failed", "tokens": 1},
         "idempotency": {"tenant": tenant, "key_hmac": b"k", "body_digest": b"b"},
         "policies": here,
+        "query_pages": {**here, "id": some, "question": b"q", "memories": [some], "scores": [1.0], "similarities": [None]}
+        | {"complete": True, "expires_at": "infinity"},
         "tombstones": {**here, "memory": some, "reason": "x", "root": True, "cascade": "none"},
         "events": {**here, "seq": 1, "type": "episode.ingested"},
         "postings": {**here, "lexeme": 1, "row_id": 1, "frequency": 1, "length": 1},
@@ -207,6 +209,7 @@ def test_what_the_sweeper_may_read_is_ids_states_and_times(sql: Sql) -> None:
         "memories": ["expires_at", "id", "namespace", "status", "tenant"],
         "staged_vectors": ["batch", "tenant"],
         "idempotency": ["created_at", "key_hmac", "tenant"],
+        "query_pages": ["expires_at", "id", "tenant"],
         "events": ["namespace", "occurred_at", "seq", "tenant"],
         "namespace_counters": ["events_floor", "namespace", "tenant"],
         "celery.task_results": ["done_at", "task_id", "updated_at"],

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from infinicon.domain import BatchRef, Fault, Lane
 from infinicon.errors import StageTimeout
-from infinicon.store import sweeps
+from infinicon.store import listings, sweeps
 from infinicon.store.database import Database, Transaction, retry_conflicts
 
 
@@ -77,7 +77,8 @@ def abandon(sweeper_url: str) -> int:
 
 
 def forget(sweeper: Database, seconds: float, job_seconds: float) -> None:
-    """Drop what was only needed to run: closed batches, task results, stored replies; and jobs that have been over for long."""
+    """Drop what was only needed to run: closed batches, task results, stored replies, old listings; and jobs long over."""
     with sweeper.transaction(None) as tx:
         sweeps.forget(tx, seconds)
         sweeps.forget_jobs(tx, job_seconds)
+        listings.forget(tx)

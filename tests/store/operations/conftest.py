@@ -166,8 +166,10 @@ class Pipeline:
     def reindex(self, scope: Scope | None = None) -> Job:
         return reindex(self.app, self.caller, scope or self.scope())
 
-    def query(self, text: str, limit: int = 10, scope: Scope | None = None) -> QueryReply:
-        return query(self.app, self.embedder, self.caller, QueryRequest(scope or self.scope(), text, limit))
+    def query(self, text: str, limit: int = 10, scope: Scope | None = None, **wanted: Any) -> QueryReply:
+        """With `filters` and `cursor`, as a request has them."""
+        request = QueryRequest(scope or self.scope(), text, limit, **wanted)
+        return query(self.app, self.keyring, self.embedder, self.caller, request)
 
     def found(self, text: str, limit: int = 10, scope: Scope | None = None) -> list[Json]:
         """The contents of what a query finds, the best first."""

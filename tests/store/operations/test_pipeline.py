@@ -10,12 +10,10 @@ from infinicon.domain import (
     IngestStatus,
     JobStatus,
     MemoryType,
-    QueryRequest,
 )
 from infinicon.operations.hydrate import hydrate
 from infinicon.operations.ingest import ingest
 from infinicon.operations.jobs import get_job
-from infinicon.operations.query import query
 from tests.store.operations.conftest import Pipeline
 
 
@@ -37,7 +35,7 @@ def test_what_goes_in_is_found(pipeline: Pipeline) -> None:
     job = get_job(pipeline.app, pipeline.caller, pipeline.scope(), str(reply.job_id))
     assert job.status is JobStatus.COMPLETED
     assert (job.progress.done, job.progress.total) == (2, 2)
-    found = query(pipeline.app, pipeline.embedder, pipeline.caller, QueryRequest(pipeline.scope(), "gate code"))
+    found = pipeline.query("gate code")
     assert found.hits[0].ref.type is MemoryType.ATOM
     assert found.hits[0].sources[0].id == reply.results[0].ref.id
     assert "gate" in found.hits[0].reason

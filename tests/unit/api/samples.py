@@ -52,7 +52,9 @@ INGEST_REPLY = IngestReply(
     ],
     UUID(int=9),
 )
-QUERY_REPLY = QueryReply([Hit(ATOM, 0.5, "semantic", [EPISODE], [WARNING]), Hit(EPISODE, 0.25, "lexical")], [WARNING])
+QUERY_REPLY = QueryReply(
+    [Hit(ATOM, 0.5, "semantic", [EPISODE], [WARNING]), Hit(EPISODE, 0.25, "lexical")], [WARNING], "cursor-2"
+)
 EPISODE_OBJECT = Memory(
     id=EPISODE.id,
     type=MemoryType.EPISODE,

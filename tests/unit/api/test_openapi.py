@@ -63,6 +63,7 @@ def test_the_limits_are_stated(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
 
     assert document["x-limits"]["bodyBytes"] == 5000
+    assert document["x-limits"]["queryDepth"] == domain.QUERY_DEPTH
     assert schemas["IngestRequest"]["properties"]["episodes"]["maxItems"] == limits.EPISODES
     assert schemas["HydrateRequest"]["properties"]["refs"]["maxItems"] == limits.REFS
     assert schemas["QueryRequest"]["properties"]["query"]["maxLength"] == limits.QUERY_CHARACTERS

@@ -21,7 +21,8 @@ async def query_memory(call: Admitted) -> Response:
     asked = await in_thread(wire.parse, call.body)
     if asked.strong:
         await until_quiet(call, asked.request.scope)
-    reply = await in_thread(query.query, call.runtime.database, call.runtime.embedder, call.caller, asked.request)
+    own = call.runtime
+    reply = await in_thread(query.query, own.database, own.keyring, own.embedder, call.caller, asked.request)
     return answer(wire.to_wire(reply))
 
 

@@ -10,9 +10,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from infinicon import domain
 from infinicon.api import limits, strict_json
+from infinicon.api.wire.filters import MemoryFilters, filters_of
 from infinicon.api.wire.shared import (
     ContextWarning,
-    JsonObject,
     MemoryRef,
     Scope,
     check_text,
@@ -21,22 +21,7 @@ from infinicon.api.wire.shared import (
     scope_of,
     warnings_to_wire,
 )
-from infinicon.api.wire.validate import Body, check, refused, rule
-from infinicon.errors import InvalidCursor
-
-LATER_FILTERS = frozenset(
-    {
-        "types",
-        "statuses",
-        "includeDisputed",
-        "includeSuperseded",
-        "includeTombstoned",
-        "createdAfter",
-        "createdBefore",
-        "metadata",
-        "tags",
-    }
-)
+from infinicon.api.wire.validate import Body, check, rule
 
 
 def check_query(value: str) -> str:
@@ -51,10 +36,10 @@ class QueryRequest(Body):
     limit: Annotated[int, Field(ge=1, le=limits.QUERY_LIMIT)] = limits.QUERY_LIMIT_DEFAULT
     consistency: Literal["strong", "eventual"] = "eventual"
     """`strong` waits for what was accepted in the scope before the request, or answers consistency_unavailable."""
-    filters: JsonObject | None = None
-    """Not served yet: a filter in it is refused, so that none is silently ignored."""
+    filters: MemoryFilters | None = None
     cursor: str | None = None
-    """Not served yet: every cursor is an invalid_cursor."""
+    """Of the page before: the next one of the same answer. Scope, query and filters are sent along, and must be the same; `limit` may
+    be another. A page is shorter than its limit only where it is the last one."""
 
 
 class QueryHit(Body):
@@ -70,6 +55,9 @@ class QueryHit(Body):
 class QueryReply(Body):
     refs: list[QueryHit]
     warnings: list[ContextWarning] | SkipJsonSchema[None] = None
+    """`eventual_consistency`; `disputed_memory_included` and `superseded_memory_included`, with the refs that they are about."""
+    cursor: str | SkipJsonSchema[None] = None
+    """Of the next page; absent from the last one. It is good for `queryCursorSeconds`, and to a depth of `queryDepth` refs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +69,18 @@ class Query:
 
 
 def parse(body: bytes) -> Query:
-    """Read a request. Raises InvalidRequest, InvalidCursor."""
+    """Read a request. Raises InvalidRequest."""
     sent = check(QueryRequest, strict_json.loads(body))
-    for name in sent.filters or {}:
-        known = name in LATER_FILTERS
-        raise refused(
-            f"filters.{name}" if known else "filters", "is not supported yet" if known else "has an unknown member"
-        )
-    if sent.cursor is not None:
-        raise InvalidCursor("this cursor was not issued here", details={"field": "cursor"})
-    return Query(domain.QueryRequest(scope_of(sent.scope), sent.query, sent.limit), sent.consistency == "strong")
+    request = domain.QueryRequest(scope_of(sent.scope), sent.query, sent.limit, filters_of(sent.filters), sent.cursor)
+    return Query(request, sent.consistency == "strong")
 
 
 def to_wire(reply: domain.QueryReply) -> dict[str, Any]:
-    return present(refs=[_hit_to_wire(hit) for hit in reply.hits], warnings=warnings_to_wire(reply.warnings))
+    return present(
+        refs=[_hit_to_wire(hit) for hit in reply.hits],
+        warnings=warnings_to_wire(reply.warnings),
+        cursor=reply.cursor,
+    )
 
 
 def _hit_to_wire(hit: domain.Hit) -> dict[str, Any]:

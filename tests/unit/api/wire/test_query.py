@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from infinicon.api.wire import query as wire
-from infinicon.errors import InvalidCursor, InvalidRequest
+from infinicon.domain import MemoryFilters
+from infinicon.errors import InvalidRequest
 from tests.unit.api.samples import ATOM, EPISODE, QUERY_REPLY
 
 SCOPE = {"tenantId": "acme", "namespaceId": "notes"}
@@ -50,18 +52,12 @@ def test_limits_that_are_taken(limit: int) -> None:
     assert parse(limit=limit).request.limit == limit
 
 
-@pytest.mark.parametrize("cursor", ["", "zzz"])
-def test_every_cursor_is_invalid_so_far(cursor: str) -> None:
-    with pytest.raises(InvalidCursor):
-        parse(cursor=cursor)
-
-
-def test_no_filter_is_silently_ignored() -> None:
-    assert parse(filters={}).request.query == "gate code"
-    for name in ("types", "statuses", "metadata", "tags", "createdAfter", "includeTombstoned"):
-        with pytest.raises(InvalidRequest) as caught:
-            parse(filters={name: []})
-        assert caught.value.details["field"] == f"filters.{name}"
+def test_filters_arrive() -> None:
+    assert parse().request.filters == MemoryFilters()
+    assert parse(filters={"tags": ["blue"]}).request.filters == MemoryFilters(tags=frozenset({"blue"}))
+    with pytest.raises(InvalidRequest) as caught:
+        parse(filters={"types": []})
+    assert caught.value.details["field"] == "filters.types"
 
 
 @pytest.mark.parametrize("name", ["tenantId", "scope", "or", "CANARY-77"])
@@ -70,6 +66,19 @@ def test_unknown_filters_are_refused_without_repeating_them(name: str) -> None:
         parse(filters={name: "t-red"})
 
     assert caught.value.details == {"field": "filters", "rule": "has an unknown member"}
+
+
+def test_a_cursor_arrives_as_it_was_sent() -> None:
+    assert parse().request.cursor is None
+    assert parse(cursor="zzz").request.cursor == "zzz"
+    assert parse(cursor="").request.cursor == ""
+    with pytest.raises(InvalidRequest):
+        parse(cursor=5)
+
+
+def test_the_last_page_has_no_cursor() -> None:
+    assert "cursor" not in wire.to_wire(replace(QUERY_REPLY, cursor=None))
+    assert wire.to_wire(QUERY_REPLY)["cursor"] == "cursor-2"
 
 
 def test_a_reply_carries_refs_and_no_content() -> None:
