@@ -12,6 +12,10 @@ from infinicon.tasks import names
 from infinicon.tasks.schedule import schedule
 
 CONNECT_SECONDS = 2.0
+SILENCE_SECONDS = 3
+"""How long a publication waits for a broker that is connected and says nothing, because it hangs or has run out of memory."""
+AMQP_WAITS = 3
+"""An AMQP publication that gets no answer waits so often: for the confirmation, and then for its channel and its connection to close."""
 
 
 class Defaults:
@@ -69,11 +73,17 @@ def configure(settings: Settings) -> Celery:
     url = settings.broker_url.get_secret_value()
     options: dict[str, Any] = {}
     if url.startswith(("redis", "rediss")):
-        options = {"socket_connect_timeout": CONNECT_SECONDS, "socket_keepalive": True, "health_check_interval": 10}
+        options = {
+            "socket_connect_timeout": CONNECT_SECONDS,
+            "socket_timeout": SILENCE_SECONDS,
+            "socket_keepalive": True,
+            "health_check_interval": 10,
+        }
         if url.startswith("redis+socket"):
             del options["socket_keepalive"]
     elif url.startswith("amqp"):
-        options = {"confirm_publish": True}
+        wait = SILENCE_SECONDS // AMQP_WAITS
+        options = {"confirm_publish": True, "read_timeout": wait, "write_timeout": wait}
     app.conf.update(
         broker_url=url,
         broker_transport_options=options,
