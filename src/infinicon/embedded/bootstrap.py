@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 from psycopg.sql import SQL, Identifier, Literal
 
-from infinicon.embedded.postgres import DATABASE, Postgres, socket_url
+from infinicon.embedded.postgres import DATABASE, SUPERUSER, Postgres, socket_url
 from infinicon.embedded.secrets import Secrets, load_or_create
 
 OWNER = "infinicon_owner"
@@ -50,6 +50,16 @@ def owner_url(directory: Path) -> str:
     """
     secrets = load_or_create(directory, new_api_key=str, has_data=True)
     return socket_url((directory / "run").resolve(), OWNER, secrets.owner_password)
+
+
+def superuser_url(directory: Path) -> str:
+    """How another command reaches everything in the database of a running `up`.
+
+    Raises:
+        MissingDependency: the directory's secrets cannot be read.
+    """
+    secrets = load_or_create(directory, new_api_key=str, has_data=True)
+    return socket_url((directory / "run").resolve(), SUPERUSER, secrets.superuser_password)
 
 
 def bootstrap(postgres: Postgres, secrets: Secrets) -> None:

@@ -34,3 +34,12 @@ GRANT SELECT (type) ON jobs TO infinicon_sweeper;
 
 CREATE INDEX memories_expiry_idx ON memories (expires_at) WHERE expires_at IS NOT NULL AND status <> 'tombstoned';
 GRANT SELECT (namespace, expires_at) ON memories TO infinicon_sweeper;
+
+-- ANALYZE keeps samples of values in pg_statistic, where no tombstone reaches them: of users' text it shall keep none.
+ALTER TABLE memories
+  ALTER COLUMN content SET STATISTICS 0, ALTER COLUMN search_text SET STATISTICS 0, ALTER COLUMN speaker SET STATISTICS 0,
+  ALTER COLUMN title SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0, ALTER COLUMN tags SET STATISTICS 0,
+  ALTER COLUMN filters SET STATISTICS 0, ALTER COLUMN dedupe_key SET STATISTICS 0, ALTER COLUMN created_by SET STATISTICS 0;
+ALTER TABLE links ALTER COLUMN speaker SET STATISTICS 0;
+ALTER TABLE jobs ALTER COLUMN spec SET STATISTICS 0, ALTER COLUMN result SET STATISTICS 0, ALTER COLUMN error SET STATISTICS 0;
+ALTER TABLE tombstones ALTER COLUMN reason SET STATISTICS 0, ALTER COLUMN kept SET STATISTICS 0;

@@ -1,0 +1,177 @@
+"""What the commands of deletion ask and how they show it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from infinicon.cli import exits
+from infinicon.cli.client import Client, Wire
+from infinicon.cli.connection import DEFAULT_DATA_DIR
+from infinicon.cli.faults import NoServer, WrongUsage
+from infinicon.cli.key_management import seconds
+from infinicon.cli.output import note, show_json, table, visible
+from infinicon.cli.place import DEV_FILE
+from infinicon.settings import settings
+
+POLL_SECONDS = 1.0
+POLICY = {
+    "audit": "auditSeconds",
+    "default-expiry": "defaultExpirySeconds",
+    "job-retention": "jobRetentionSeconds",
+    "event-retention": "eventRetentionSeconds",
+}
+OUT_OF_REACH = (
+    "backups and replicas, and the write-ahead log that was archived",
+    "copies that clients, exports and other systems have made",
+)
+
+
+def tombstone(client: Client, scope: Wire, ids: Sequence[str], reason: str, cascade: str, *, as_json: bool) -> None:
+    """Delete by name; exit 5 where something is not there."""
+    refs = []
+    for given in ids:
+        kind, _, identifier = given.rpartition(":")
+        refs.append({"id": identifier, "type": kind or "episode", "scope": scope})
+    reply = client.post("/v0/tombstone", {"scope": scope, "refs": refs, "reason": reason, "cascadePolicy": cascade})
+    if as_json:
+        show_json(reply)
+    else:
+        for result in reply["results"]:
+            derived = len(result.get("affectedDerivedRefs", ()))
+            print(f"{result['status']:<19} {result['ref']['type']} {visible(result['ref']['id'])}  {derived} derived")
+    if any(result["status"] in {"not_found", "rejected"} for result in reply["results"]):
+        sys.exit(exits.NOT_FOUND)
+
+
+def metadata_of(pairs: Sequence[str]) -> Wire | None:
+    """NAME=VALUE pairs; a value that is JSON is taken as such."""
+    found: Wire = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise WrongUsage("metadata is NAME=VALUE", "for example --metadata person=p-17")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found or None
+
+
+def check_extent(agent: str | None, session: str | None, metadata: Wire | None, *, everything: bool) -> None:
+    """A whole namespace goes only where that is said. Raises WrongUsage."""
+    narrowed = agent is not None or session is not None or metadata is not None
+    if not narrowed and not everything:
+        raise WrongUsage(
+            "this would erase the whole namespace", "say --everything, or narrow it by --agent, --session, --metadata"
+        )
+    if narrowed and everything:
+        raise WrongUsage("--everything and a narrower scope are two wishes", "give one of them")
+
+
+def erase(client: Client, scope: Wire, reason: str, metadata: Wire | None, *, wait: bool, as_json: bool) -> None:
+    """Start an erasure, and see it through if that is wanted."""
+    asked = {"scope": scope, "reason": reason, **({} if metadata is None else {"metadata": metadata})}
+    job = client.post("/v0/erase", asked)
+    while wait and job["status"] in {"queued", "running"}:
+        time.sleep(POLL_SECONDS)
+        job = client.post("/v0/get-job", {"scope": scope, "jobId": job["jobId"]})
+    if as_json:
+        show_json(job)
+    else:
+        progress = job["progress"]
+        print(f"{job['jobId']}  {job['status']}  {progress['done']} of {progress['total']} episodes")
+    if not wait:
+        note(f"watch it: infinicon jobs {job['jobId']} --namespace {visible(scope['namespaceId'])} --watch")
+    elif job["status"] != "completed":
+        sys.exit(exits.FAILED)
+
+
+def changes_of(pairs: Sequence[str]) -> Wire:
+    """Members of the policy by their names on the wire. Raises WrongUsage."""
+    changes: Wire = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        if name not in POLICY:
+            raise WrongUsage("that is no member of a policy", f"one of {', '.join(POLICY)}, as NAME=TIME")
+        none = 0 if name == "audit" else None
+        changes[POLICY[name]] = none if value == "none" else seconds(value)
+    return changes
+
+
+def change_policy(client: Client, scope: Wire, changes: Wire, *, as_json: bool) -> None:
+    _policy(client.post("/v0/policy", {"scope": scope, "policy": changes}), as_json=as_json)
+
+
+def show_policy(client: Client, scope: Wire, *, as_json: bool) -> None:
+    names = ("tenantId", "namespaceId")
+    _policy(client.get("/v0/policy", {name: scope[name] for name in names}), as_json=as_json)
+
+
+def _policy(reply: Wire, *, as_json: bool) -> None:
+    if as_json:
+        show_json(reply)
+        return
+    found = reply["policy"]
+    table(("member", "seconds"), [(name, str(found.get(wire, "as the house has it"))) for name, wire in POLICY.items()])
+
+
+def verify(data_dir: Path | None, *, rewrite: bool, as_json: bool) -> None:
+    """Look for the text of standard input everywhere; exit 1 where something of it is left."""
+    from infinicon.operations.verify_erasure import verify_erasure
+
+    url, data = _database(data_dir)
+    if sys.stdin.isatty():
+        note("type or paste the text, then Ctrl-D:")
+    text = sys.stdin.read()
+    report = verify_erasure(url, text, rewrite=rewrite, data=data)
+    traces = [("whole", trace) for trace in report.whole] + [("piece", trace) for trace in report.pieces]
+    if as_json:
+        show_json(
+            {
+                "clean": report.clean,
+                "tables": report.tables,
+                "traces": [
+                    {"what": what, "table": t.table, "column": t.column, "id": t.name, "rows": t.rows}
+                    | ({} if t.kind is None else {"type": t.kind, "status": t.status})
+                    for what, t in traces
+                ],
+                "files": report.files,
+                "logFiles": report.log,
+                "notReached": list(OUT_OF_REACH),
+            }
+        )
+    else:
+        for what, t in traces:
+            holder = f"{t.kind} {t.name} ({t.status})" if t.kind else f"{t.rows} rows"
+            print(f"{what} text in {t.table}.{t.column}: {holder}")
+        for name in report.files:
+            print(f"bytes of it in the file of {name}, outside of living rows: --rewrite removes them")
+        if report.log:
+            print(f"bytes of it in {report.log} files of the write-ahead log, until they are recycled")
+        print(
+            f"{'nothing is left' if report.clean else 'something is left'} in {report.tables} tables and their indexes"
+        )
+        for place in OUT_OF_REACH:
+            print(f"not looked at: {place}")
+    if not report.clean:
+        sys.exit(exits.FAILED)
+
+
+def _database(data_dir: Path | None) -> tuple[str, Path | None]:
+    """How to see every row, and where the files are, if they are here."""
+    from infinicon.embedded.bootstrap import superuser_url
+
+    given = settings().owner_database_url.get_secret_value()
+    if given and data_dir is None:
+        return given, None
+    directory = data_dir or settings().data_dir or DEFAULT_DATA_DIR
+    if not (directory / DEV_FILE).exists():
+        raise NoServer(
+            f"no running infinicon in {directory}",
+            "start one, name its --data-dir, or set INFINICON_OWNER_DATABASE_URL to a role that sees every row",
+        )
+    return superuser_url(directory), directory / "postgres"

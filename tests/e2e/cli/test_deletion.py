@@ -1,0 +1,92 @@
+"""Deletion, its proof, and policies, as a person gives them in."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from infinicon.cli.instance import Client, Instance
+from tests.e2e.api.requests import ingest_indexed, note
+from tests.e2e.cli.commands import answer, run
+
+
+def verify(live: Instance, text: str, *options: str) -> tuple[int, dict[str, object]]:
+    command = [sys.executable, "-m", "infinicon.cli", "verify-erasure", "--json", *options]
+    environment = {**os.environ, "INFINICON_DATA_DIR": str(live.data_dir)}
+    done = subprocess.run(
+        command, env=environment, input=text, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stderr == ""
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_deletion_is_proved(live: Instance, client: Client) -> None:
+    namespace = str(client.scope["namespaceId"])
+    text = f"The vault code of {namespace} is quokka seven. The orchard gate code of it is on the blue tag."
+    (ref,) = ingest_indexed(client, note(text, metadata={"about": "quokka"}, dedupeKey=text))
+    code, before = verify(live, text)
+    assert (code, before["clean"]) == (1, False)
+    held = {(trace["what"], trace["column"], trace.get("type")) for trace in before["traces"]}  # type: ignore[attr-defined]
+    assert {("whole", "content", "episode"), ("whole", "dedupe_key", "episode"), ("piece", "content", "atom")} <= held
+
+    done = answer(live, "tombstone", ref["id"], "--namespace", namespace, "--reason", "asked for")
+    assert done["results"][0]["status"] == "tombstoned"
+    code, after = verify(live, text, "--rewrite")
+    assert (code, after["clean"], after["traces"], after["files"]) == (0, True, [], [])
+    assert after["tables"] > 10  # type: ignore[operator]
+    assert after["notReached"]
+
+
+def test_what_proves_nothing_is_refused(live: Instance) -> None:
+    command = ["verify-erasure", "--data-dir", str(live.data_dir)]
+    done = subprocess.run(
+        [sys.executable, "-m", "infinicon.cli", *command],
+        input="abc",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "proves nothing" in done.stderr
+
+
+def test_an_erasure_by_metadata(live: Instance, client: Client) -> None:
+    namespace = str(client.scope["namespaceId"])
+    ingest_indexed(
+        client, note("Rosa moved to Turin.", metadata={"person": "p1"}), note("It rained.", metadata={"n": 1})
+    )
+
+    refused = run(live, "erase", "--namespace", namespace, "--reason", "x")
+    assert refused.returncode == 2
+    assert "--everything" in refused.stderr
+    job = answer(live, "erase", "-n", namespace, "--metadata", "person=p1", "--reason", "asked for", "--wait")
+    assert (job["status"], job["progress"]["done"]) == ("completed", 1)
+    assert "Rosa" not in run(live, "export", namespace).stdout
+    assert run(live, "erase", "-n", namespace, "--everything", "--reason", "over", "--wait").returncode == 0
+    assert run(live, "export", namespace).stdout == ""
+
+
+def test_policies(live: Instance, client: Client) -> None:
+    namespace = str(client.scope["namespaceId"])
+    set_to = answer(live, "policy", "set", "audit=12h", "default-expiry=30d", "--namespace", namespace)
+    assert set_to == {"policy": {"auditSeconds": 43200, "defaultExpirySeconds": 2592000}}
+    assert answer(live, "policy", "set", "audit=none", "default-expiry=none", "-n", namespace) == {
+        "policy": {"auditSeconds": 0}
+    }
+    assert "as the house has it" in run(live, "policy", "show", "-n", namespace).stdout
+
+
+@pytest.mark.parametrize("change", ["audit", "colour=1d", "audit=soon"])
+def test_what_is_no_policy(live: Instance, change: str) -> None:
+    assert run(live, "policy", "set", change, "-n", "x").returncode == 2
+
+
+def test_deleting_what_is_not_there(live: Instance, client: Client) -> None:
+    namespace = str(client.scope["namespaceId"])
+    done = run(live, "tombstone", "019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3d", "-n", namespace, "--reason", "x")
+    assert (done.returncode, done.stdout.split()[0]) == (5, "not_found")
