@@ -129,7 +129,7 @@ def feed(monkeypatch: pytest.MonkeyPatch) -> Feed:
 
 
 def played(scene: Callable[[], Coroutine[Any, Any, Reader]]) -> Reader:
-    return asyncio.run(scene())
+    return asyncio.run(asyncio.wait_for(scene(), 60))
 
 
 def test_what_is_there_then_what_comes_then_a_last_word(feed: Feed) -> None:
