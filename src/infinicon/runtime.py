@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from functools import cached_property
+from functools import cached_property, partial
 
 from infinicon.domain import BatchRef, Lane
 from infinicon.encoder.client import EncoderClient
 from infinicon.keyring import Keyring
+from infinicon.operations.counting import Counters
 from infinicon.operations.dispatch import LaneLimits
 from infinicon.operations.leases import Leases
 from infinicon.plugins.coalescing import CoalescingEmbedder
-from infinicon.plugins.loader import load_embedder, load_extractor
+from infinicon.plugins.loader import load_embedder, load_extractor, load_token_counter
 from infinicon.ports import Embedder, Extractor
 from infinicon.settings import Settings, settings
 from infinicon.store.database import Database
@@ -56,6 +57,11 @@ class Runtime:
     @cached_property
     def extractor(self) -> Extractor:
         return load_extractor(self.settings)
+
+    @cached_property
+    def counters(self) -> Counters:
+        """A vocabulary is read when something is first counted by it."""
+        return Counters(partial(load_token_counter, self.settings))
 
     @cached_property
     def embedder(self) -> EncoderClient:

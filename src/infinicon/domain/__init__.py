@@ -8,6 +8,16 @@ from infinicon.domain.administration import (
     NewKey,
     Stats,
 )
+from infinicon.domain.context import (
+    DEFAULT_TOKENIZER,
+    MOST_SEGMENTS,
+    AssembleRequest,
+    ContextBudget,
+    ContextConstraints,
+    ContextSegment,
+    TokenCounts,
+    WorkingContext,
+)
 from infinicon.domain.deletion import (
     TombstoneReply,
     TombstoneRequest,
@@ -84,15 +94,21 @@ from infinicon.domain.scope import (
 )
 
 __all__ = [
+    "DEFAULT_TOKENIZER",
     "MEMORY_EVENTS",
+    "MOST_SEGMENTS",
     "NIL_ID",
     "QUERY_DEPTH",
     "QUERY_SECONDS",
     "SEARCHABLE",
     "ActorRef",
+    "AssembleRequest",
     "BatchRef",
     "Caller",
     "Cascade",
+    "ContextBudget",
+    "ContextConstraints",
+    "ContextSegment",
     "ContextWarning",
     "EventPage",
     "EventType",
@@ -136,8 +152,10 @@ __all__ = [
     "Stats",
     "Status",
     "SubscribeRequest",
+    "TokenCounts",
     "TombstoneReply",
     "TombstoneRequest",
     "TombstoneResult",
     "TombstoneStatus",
+    "WorkingContext",
 ]

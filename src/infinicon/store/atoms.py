@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from infinicon.domain import Span
+from infinicon.domain import Span, TokenCounts
 from infinicon.ids import new_id
 from infinicon.store.database import Conflict, Transaction
 
@@ -28,11 +28,14 @@ class PendingEpisode:
     content: str
     metadata: str
     occurred_at: datetime | None
+    author: str
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class NewAtom:
-    """A statement as one episode makes it. Equal (namespace, fingerprint) is the same atom, with one more source."""
+    """A statement as one episode makes it. Equal (namespace, fingerprint) is the same atom, with one more source. `unit` is what it
+    costs in a context, as it is rendered, `own` what its content counts alone."""
 
     id: UUID
     episode: UUID
@@ -45,6 +48,8 @@ class NewAtom:
     confidence: float | None
     span: Span
     whole: bool
+    unit: TokenCounts
+    own: TokenCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +60,12 @@ class Outcome:
     search_text: str | None  # None where its content says it
     speaker: str | None
     embed_self: bool
+    unit: TokenCounts | None  # None where an atom stands for it
 
 
 PENDING = text("""
     SELECT q.episode AS id, q.namespace, q.job, m.agent_id, m.session_id, m.filters::text AS filters, m.content_type, m.content,
-           m.metadata::text AS metadata, m.occurred_at
+           m.metadata::text AS metadata, m.occurred_at, m.created_by ->> 'id' AS author, m.created_at
     FROM queued_episodes q
     JOIN memories m ON m.tenant = q.tenant AND m.id = q.episode
     WHERE q.tenant = :tenant AND q.batch = :batch AND m.status = 'pending'
@@ -69,13 +75,18 @@ PENDING = text("""
 # An atom inherits scope, metadata, tags, author and expiry from the episode that states it first.
 INSERT_ATOMS = text("""
     INSERT INTO memories (tenant, namespace, type, status, agent_id, session_id, filters, id, content_type, content, speaker,
-                          atom_type, confidence, created_by, producer, metadata, tags, fingerprint, occurred_at, expires_at)
+                          atom_type, confidence, created_by, producer, metadata, tags, fingerprint, occurred_at, expires_at, renderer,
+                          unit_o200k_base, unit_cl100k_base, unit_chars, content_o200k_base, content_cl100k_base, content_chars)
     SELECT :tenant, e.namespace, 'atom', 'pending', e.agent_id, e.session_id, e.filters, a.id, 'text/plain', a.content, a.speaker,
-           a.atom_type, a.confidence, e.created_by, :producer, e.metadata, e.tags, a.fingerprint, a.occurred_at, e.expires_at
+           a.atom_type, a.confidence, e.created_by, :producer, e.metadata, e.tags, a.fingerprint, a.occurred_at, e.expires_at, :renderer,
+           a.unit_o200k_base, a.unit_cl100k_base, a.unit_chars, a.content_o200k_base, a.content_cl100k_base, a.content_chars
     FROM unnest(CAST(:ids AS uuid[]), CAST(:episodes AS uuid[]), CAST(:contents AS text[]), CAST(:speakers AS text[]),
                 CAST(:atom_types AS text[]), CAST(:confidences AS real[]), CAST(:fingerprints AS bytea[]),
-                CAST(:occurred_ats AS timestamptz[]))
-         AS a (id, episode, content, speaker, atom_type, confidence, fingerprint, occurred_at)
+                CAST(:occurred_ats AS timestamptz[]), CAST(:unit_o200k_bases AS integer[]), CAST(:unit_cl100k_bases AS integer[]),
+                CAST(:unit_chars AS integer[]), CAST(:content_o200k_bases AS integer[]), CAST(:content_cl100k_bases AS integer[]),
+                CAST(:content_chars AS integer[]))
+         AS a (id, episode, content, speaker, atom_type, confidence, fingerprint, occurred_at, unit_o200k_base, unit_cl100k_base,
+               unit_chars, content_o200k_base, content_cl100k_base, content_chars)
     JOIN memories e ON e.tenant = :tenant AND e.id = a.episode AND e.status = 'pending'
     ORDER BY e.namespace, a.fingerprint, a.episode
     ON CONFLICT (tenant, namespace, fingerprint) WHERE fingerprint IS NOT NULL DO NOTHING
@@ -129,14 +140,20 @@ PROLONG = text("""
 
 RECORD_OUTCOMES = text("""
     WITH found AS (
-        SELECT o.episode, o.search_text, o.speaker, o.embed_self
-        FROM unnest(CAST(:episodes AS uuid[]), CAST(:search_texts AS text[]), CAST(:speakers AS text[]),
-                    CAST(:embed_selfs AS boolean[])) AS o (episode, search_text, speaker, embed_self)
+        SELECT o.episode, o.search_text, o.speaker, o.embed_self, o.renderer, o.unit_o200k_base, o.unit_cl100k_base, o.unit_chars
+        FROM unnest(CAST(:episodes AS uuid[]), CAST(:search_texts AS text[]), CAST(:speakers AS text[]), CAST(:embed_selfs AS boolean[]),
+                    CAST(:renderers AS smallint[]), CAST(:unit_o200k_bases AS integer[]), CAST(:unit_cl100k_bases AS integer[]),
+                    CAST(:unit_chars AS integer[]))
+             AS o (episode, search_text, speaker, embed_self, renderer, unit_o200k_base, unit_cl100k_base, unit_chars)
     ), described AS (
-        UPDATE memories m SET search_text = found.search_text, speaker = found.speaker
+        UPDATE memories m
+        SET search_text = found.search_text, speaker = found.speaker, renderer = found.renderer,
+            unit_o200k_base = found.unit_o200k_base, unit_cl100k_base = found.unit_cl100k_base, unit_chars = found.unit_chars
         FROM found
         WHERE m.tenant = :tenant AND m.id = found.episode
-          AND (m.search_text IS DISTINCT FROM found.search_text OR m.speaker IS DISTINCT FROM found.speaker)
+          AND (m.search_text, m.speaker, m.renderer, m.unit_o200k_base, m.unit_cl100k_base, m.unit_chars)
+              IS DISTINCT FROM (found.search_text, found.speaker, found.renderer, found.unit_o200k_base, found.unit_cl100k_base,
+                                found.unit_chars)
     )
     UPDATE queued_episodes q SET embed_self = found.embed_self
     FROM found WHERE q.tenant = :tenant AND q.episode = found.episode AND q.embed_self <> found.embed_self
@@ -154,10 +171,10 @@ def hold(tenant: int, tx: Transaction, batch: UUID) -> set[UUID]:
     return {row.episode for row in tx.execute(HOLD_QUEUED, {"tenant": tenant, "batch": batch})}
 
 
-def insert(tenant: int, tx: Transaction, producer: str, atoms: Sequence[NewAtom]) -> set[UUID]:
+def insert(tenant: int, tx: Transaction, producer: str, renderer: int, atoms: Sequence[NewAtom]) -> set[UUID]:
     """Store statements and link each to the episode that makes it; answers with the ids that are new. Twice changes nothing.
 
-    The episodes are held (`hold`).
+    The episodes are held (`hold`). `renderer` is the version by which units were rendered.
 
     Raises:
         Conflict: the atoms that others had stated went again and again while we looked.
@@ -168,7 +185,7 @@ def insert(tenant: int, tx: Transaction, producer: str, atoms: Sequence[NewAtom]
     for _ in range(3):
         if not missing:
             break
-        new |= _create(tenant, tx, producer, missing)
+        new |= _create(tenant, tx, producer, renderer, missing)
         found = _find(tenant, tx, missing)
         edges += _edges(missing, found)
         missing = [a for a in missing if (a.namespace, a.fingerprint) not in found]
@@ -180,12 +197,13 @@ def insert(tenant: int, tx: Transaction, producer: str, atoms: Sequence[NewAtom]
     return new
 
 
-def _create(tenant: int, tx: Transaction, producer: str, atoms: Sequence[NewAtom]) -> set[UUID]:
+def _create(tenant: int, tx: Transaction, producer: str, renderer: int, atoms: Sequence[NewAtom]) -> set[UUID]:
     created = tx.execute(
         INSERT_ATOMS,
         {
             "tenant": tenant,
             "producer": producer,
+            "renderer": renderer,
             "ids": [a.id for a in atoms],
             "episodes": [a.episode for a in atoms],
             "contents": [a.content for a in atoms],
@@ -194,6 +212,8 @@ def _create(tenant: int, tx: Transaction, producer: str, atoms: Sequence[NewAtom
             "confidences": [a.confidence for a in atoms],
             "fingerprints": [a.fingerprint for a in atoms],
             "occurred_ats": [a.occurred_at for a in atoms],
+            **_columns("unit", [a.unit for a in atoms]),
+            **_columns("content", [a.own for a in atoms]),
         },
     )
     return {row.id for row in created}
@@ -241,7 +261,17 @@ def _link(tenant: int, tx: Transaction, edges: Sequence[tuple[NewAtom, UUID]]) -
     )
 
 
-def record(tenant: int, tx: Transaction, outcomes: Sequence[Outcome]) -> None:
+def _columns(of: str, counts: Sequence[TokenCounts | None]) -> dict[str, list[int | None]]:
+    """Counts as the arrays that a statement takes."""
+    known = [count or TokenCounts() for count in counts]
+    return {
+        f"{of}_o200k_bases": [count.o200k_base for count in known],
+        f"{of}_cl100k_bases": [count.cl100k_base for count in known],
+        f"{of}_chars": [count.chars for count in known],
+    }
+
+
+def record(tenant: int, tx: Transaction, renderer: int, outcomes: Sequence[Outcome]) -> None:
     """Keep what extraction found out about the episodes themselves."""
     if outcomes:
         tx.execute(
@@ -252,5 +282,7 @@ def record(tenant: int, tx: Transaction, outcomes: Sequence[Outcome]) -> None:
                 "search_texts": [o.search_text for o in outcomes],
                 "speakers": [o.speaker for o in outcomes],
                 "embed_selfs": [o.embed_self for o in outcomes],
+                "renderers": [None if o.unit is None else renderer for o in outcomes],
+                **_columns("unit", [o.unit for o in outcomes]),
             },
         )

@@ -60,7 +60,7 @@ def _where(fault: BaseException) -> str:
 @app.task(name=names.EXTRACT)
 def extract_batch(tenant: int, batch: str, lane: str, attempt: int) -> dict[str, int]:
     ref = BatchRef(tenant, UUID(batch), attempt, Stage.EXTRACT, Lane(lane))
-    return _run(lambda: extract(runtime().database, runtime().extractor, runtime().leases, ref))
+    return _run(lambda: extract(runtime().database, runtime().extractor, runtime().counters, runtime().leases, ref))
 
 
 @app.task(name=names.EMBED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 from uuid import UUID, uuid4
@@ -24,6 +25,7 @@ from infinicon.domain import (
     JobsRequest,
     Json,
     Lane,
+    MemoryRef,
     Permission,
     QueryReply,
     QueryRequest,
@@ -35,6 +37,7 @@ from infinicon.domain import (
 from infinicon.keyring import Keyring
 from infinicon.operations import dispatch as dispatching
 from infinicon.operations import events as events_operation
+from infinicon.operations.counting import Counters
 from infinicon.operations.dispatch import LaneLimits
 from infinicon.operations.embed import embed
 from infinicon.operations.extract import extract
@@ -46,11 +49,15 @@ from infinicon.operations.leases import Leases
 from infinicon.operations.query import query
 from infinicon.operations.reindex import reindex
 from infinicon.plugins.extractor import load as load_extractor
+from infinicon.plugins.loader import load_token_counter
 from infinicon.ports import Embedder, Extractor, ModelInfo, Vectors
 from infinicon.settings import Settings
 from infinicon.store import tenancy
 from infinicon.store.database import Database
 from tests.store.operations.feeds import Feed
+
+COUNTERS = Counters(partial(load_token_counter, Settings()))
+"""One for all tests: a vocabulary takes a second to read."""
 
 
 class WordEmbedder:
@@ -83,6 +90,7 @@ class Pipeline:
         self.leases = leases
         self.keyring = Keyring("k" * 32)
         self.extractor: Extractor = load_extractor(Settings())
+        self.counters = COUNTERS
         self.embedder: Embedder = WordEmbedder()
         self.caller = Caller(tenant, name, uuid4(), frozenset(Permission))
         self.limits = LaneLimits(64, 10_000, 100)
@@ -124,7 +132,7 @@ class Pipeline:
         return [batch for batch in batches if batch.tenant == self.caller.tenant]
 
     def extract(self, ref: BatchRef) -> BatchRef:
-        extract(self.app, self.extractor, self.leases, ref)
+        extract(self.app, self.extractor, self.counters, self.leases, ref)
         return BatchRef(ref.tenant, ref.batch, 1, Stage.EMBED, ref.lane)
 
     def embed(self, ref: BatchRef) -> BatchRef:
@@ -170,6 +178,11 @@ class Pipeline:
         """With `filters` and `cursor`, as a request has them."""
         request = QueryRequest(scope or self.scope(), text, limit, **wanted)
         return query(self.app, self.keyring, self.embedder, self.caller, request)
+
+    def content(self, ref: MemoryRef) -> Json:
+        """What a memory says."""
+        (memory,) = hydrate(self.app, self.caller, HydrateRequest(ref.scope, [ref])).objects
+        return memory.content
 
     def found(self, text: str, limit: int = 10, scope: Scope | None = None) -> list[Json]:
         """The contents of what a query finds, the best first."""

@@ -1,0 +1,65 @@
+"""Counting: what a memory costs in a context, and its content alone. It happens in the worker, when a memory is made."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from threading import Lock
+
+from infinicon import rendering
+from infinicon.domain import TokenCounts
+from infinicon.errors import MissingDependency, PluginFailed
+from infinicon.guard import guarded
+from infinicon.ports import TokenCounter
+
+_log = logging.getLogger(__name__)
+
+STAGE = "count"
+
+
+class Counters:
+    """The token counters of a process by name, each loaded when it is first asked for. Safe to share between threads."""
+
+    def __init__(self, load: Callable[[str], TokenCounter]) -> None:
+        self._load = load
+        self._loaded: dict[str, TokenCounter] = {}
+        self._lock = Lock()
+        self._missed: set[str] = set()
+
+    def get(self, name: str) -> TokenCounter:
+        """The counter of that name.
+
+        Raises:
+            InvalidRequest: there is none.
+            MissingDependency, PluginFailed: it is not what it should be.
+        """
+        with self._lock:
+            if name not in self._loaded:
+                self._loaded[name] = self._load(name)
+            return self._loaded[name]
+
+    def count(self, name: str, text: str) -> int:
+        """Raises what `get` raises, and PluginFailed where the counter fails."""
+        return guarded(STAGE, name, self.get(name).count, text)
+
+    def stored(self, text: str) -> TokenCounts:
+        """The counts that are kept with a memory. A counter that is not there costs its count, and not the memory."""
+        return TokenCounts(
+            o200k_base=self._stored("o200k_base", text),
+            cl100k_base=self._stored("cl100k_base", text),
+            chars=self._stored("chars", text),
+        )
+
+    def _stored(self, name: str, text: str) -> int | None:
+        try:
+            return self.count(name, text)
+        except (MissingDependency, PluginFailed) as fault:
+            if name not in self._missed:
+                self._missed.add(name)
+                _log.error("memories are stored without their count: %s", fault.message)
+            return None
+
+    def unit(self, who: str | None, occurred_at: datetime | None, created_at: datetime, text: str) -> TokenCounts:
+        """What a memory costs as a unit of a context."""
+        return self.stored(rendering.unit(who, occurred_at, created_at, text))
