@@ -105,7 +105,8 @@ def _reason(figure: Figure, value: float, rounds: Sequence[Round], quiet: int) -
 
 
 def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
+    """Four digits that count, and no digit before the point lost: counts stay what they are."""
+    return float(round(value)) if abs(value) >= 1000 else float(f"{value:.4g}")
 
 
 def _medians(rounds: Sequence[Round]) -> Json:

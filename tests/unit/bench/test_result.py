@@ -74,6 +74,12 @@ def test_information_is_the_median_of_the_rounds_that_have_it() -> None:
     assert result.judge(a_figure(), told, quick=False).information == {"p50, ms": 15.0, "more": 1.0}
 
 
+def test_counts_stay_exact_and_measurements_lose_their_noise() -> None:
+    told = [replace(rounds(0.7)[0], information={"episodes": 11233.0, "p50, ms": 12.34567})]
+
+    assert result.judge(a_figure(), told, quick=False).information == {"episodes": 11233.0, "p50, ms": 12.35}
+
+
 def test_what_was_not_run_has_no_number_and_what_broke_is_no_pass() -> None:
     assert (result.not_run(a_figure(), "no data").verdict, result.not_run(a_figure(), "no data").value) == (
         Verdict.NOT_RUN,
