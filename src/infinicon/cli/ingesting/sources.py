@@ -94,6 +94,7 @@ def expand(arguments: Sequence[str], name: str | None = None) -> list[Source]:
         else:
             for file in _walk(path):
                 found.setdefault(file, file.relative_to(path).as_posix())
+    found = {where: _sayable(own) for where, own in found.items()}
     if name is not None:
         found = {where: name if len(found) == 1 else f"{name}/{own}" for where, own in found.items()}
     twice = [own for own, count in Counter(found.values()).items() if count > 1]
@@ -102,6 +103,12 @@ def expand(arguments: Sequence[str], name: str | None = None) -> list[Source]:
             f"two sources would be called {twice[0]}", "ingest them by two commands, and give one of them --source NAME"
         )
     return [Source(own, where, _size(where)) for where, own in found.items()]
+
+
+def _sayable(name: str) -> str:
+    """A name as JSON and a label can carry it: file systems also know control characters, and bytes that are no UTF-8."""
+    text = name.encode(errors="surrogateescape").decode(errors="replace")
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def _is_folder(path: Path) -> bool:

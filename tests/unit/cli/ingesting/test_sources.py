@@ -68,6 +68,10 @@ def test_a_name_is_given_to_one_source_and_goes_before_several(tmp_path: Path) -
     assert names(one, two, name="mine") == ["mine/1.md", "mine/2.md"]
 
 
+def test_names_of_files_are_made_sayable(tmp_path: Path) -> None:
+    assert names(made(tmp_path / "a\nb\udcff.md")) == ["a\ufffdb\ufffd.md"]
+
+
 @pytest.mark.parametrize("arguments", [["missing.md"], ["-", "-"], ["nul\x00.md"], ["."], [""]])
 def test_what_names_nothing_is_wrong_usage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
