@@ -25,6 +25,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 RETRY_MILLISECONDS = 2_000
+LAST_WORD_SECONDS = 1.0
+"""What a stopping server gives readers to take what is on its way; it is itself given three seconds."""
 OPENING = f": Infinicon\nretry: {RETRY_MILLISECONDS}\n\n".encode()
 FAREWELL = b": the server is stopping; come back with your cursor\n\n"
 
@@ -54,20 +56,24 @@ class EventStream(Response):
                 await self._serve(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write until there is nothing more to write, or nobody to read it."""
-        writer = asyncio.create_task(self._write(scope, send))
+        """Write until there is nothing more to write, or nobody to read it. A reader that takes nothing is hung up on."""
+        writer = asyncio.create_task(self._write(send))
         gone = asyncio.create_task(_disconnected(receive))
+        late = asyncio.create_task(self._overtime())
+        tasks = (writer, gone, late)
         try:
-            await asyncio.wait((writer, gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            stalled = late.done() or (writer.done() and not writer.result())
+            if stalled and not gone.done() and HANG_UP in scope:
+                scope[HANG_UP]()  # closing would first wait for the reader to take what it does not take
+                await gone
         finally:
-            for task in (writer, gone):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(writer, gone, return_exceptions=True)
-        if not writer.cancelled():
-            writer.result()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _write(self, scope: Scope, send: Send) -> None:
-        """Everything, to the end; a reader that takes nothing is hung up on, and then is gone as any other."""
+    async def _write(self, send: Send) -> bool:
+        """Everything, to the end; False where the reader takes nothing."""
         try:
             await _send(send, {"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             async with aclosing(self._frames()) as frames:
@@ -75,10 +81,13 @@ class EventStream(Response):
                     await _send(send, {"type": "http.response.body", "body": frame, "more_body": True})
             await _send(send, {"type": "http.response.body", "body": b""})
         except TimeoutError:
-            # Closing would first wait for the reader to take what it does not take.
-            if HANG_UP in scope:
-                scope[HANG_UP]()
-                await asyncio.Event().wait()  # until the connection is lost, which cancels this
+            return False
+        return True
+
+    async def _overtime(self) -> None:
+        """Return when the server stops and has waited for last words long enough."""
+        await self._streams.until_closing()
+        await asyncio.sleep(LAST_WORD_SECONDS)
 
     async def _frames(self) -> AsyncGenerator[bytes]:
         """What to send. A page is read when the one before was taken: a slow reader holds one, and nobody else."""

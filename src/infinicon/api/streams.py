@@ -44,13 +44,22 @@ class Streams:
 
     def __init__(self, runtime: Runtime, capacity: int = limits.STREAMS, per_key: int = limits.STREAMS_PER_KEY) -> None:
         self.runtime = runtime
-        self.closing = False
+        self._closed = asyncio.Event()
         self._capacity = capacity
         self._per_key = per_key
         self._held: Counter[UUID] = Counter()
         self._waiters: set[Waiter] = set()
         self._poller: asyncio.Task[None] | None = None
         self._limiter: anyio.CapacityLimiter | None = None
+
+    @property
+    def closing(self) -> bool:
+        """Whether the server stops."""
+        return self._closed.is_set()
+
+    async def until_closing(self) -> None:
+        """Return when the server stops."""
+        await self._closed.wait()
 
     @property
     def open(self) -> int:
@@ -103,7 +112,7 @@ class Streams:
 
     def close(self) -> None:
         """Have every stream say its last word."""
-        self.closing = True
+        self._closed.set()
         for waiter in self._waiters:
             self._wake(waiter)
 

@@ -334,6 +334,24 @@ def test_a_reader_that_takes_nothing_is_hung_up_on(feed: Feed, monkeypatch: pyte
     assert feed.streams.open == 0
 
 
+def test_a_stopping_server_does_not_wait_for_who_takes_nothing(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "LAST_WORD_SECONDS", 0.01)
+
+    async def scene() -> Reader:
+        reader = Reader()
+        task = reader.read(feed.stream())
+        await reader.until(lambda: bool(reader.body))
+        reader.takes.clear()
+        feed.length = 1
+        await asyncio.sleep(0)
+        feed.streams.close()
+        await task
+        return reader
+
+    assert played(scene).hung_up
+    assert feed.streams.open == 0
+
+
 def test_a_cancelled_stream_gives_its_place_back(feed: Feed) -> None:
     """As the server does it once its grace is over."""
 
