@@ -25,7 +25,7 @@ MODELS: Sequence[type[Body]] = (
 
 TOMBSTONE = operation(
     "tombstone",
-    "Delete memory, at once and for good (permission tombstone)",
+    "Delete memory, at once and for good",
     request=TombstoneRequest,
     reply=TombstoneReply,
     permission=Permission.TOMBSTONE,
@@ -39,7 +39,7 @@ TOMBSTONE = operation(
 )
 GET_POLICY = operation(
     "getPolicy",
-    "How long a namespace keeps things (permission admin)",
+    "How long a namespace keeps things",
     reply=PolicyReply,
     permission=Permission.ADMIN,
     statuses=(400, 401, 403, 429, 500, 503),
@@ -47,7 +47,7 @@ GET_POLICY = operation(
 )
 SET_POLICY = operation(
     "setPolicy",
-    "Change how long a namespace keeps things (permission admin)",
+    "Change how long a namespace keeps things",
     request=PolicyRequest,
     reply=PolicyReply,
     permission=Permission.ADMIN,
@@ -56,7 +56,7 @@ SET_POLICY = operation(
 )
 ERASE = operation(
     "erase",
-    "Erase everything of a scope, or the episodes with some metadata, as a job (permission tombstone)",
+    "Erase everything of a scope, or the episodes with some metadata, as a job",
     request=EraseRequest,
     reply=Job,
     permission=Permission.TOMBSTONE,
@@ -65,7 +65,7 @@ ERASE = operation(
 )
 DISPUTE = operation(
     "dispute",
-    "Say that two memories contradict each other (permission ingest)",
+    "Say that two memories contradict each other",
     request=DisputeRequest,
     reply=CorrectionReply,
     permission=Permission.INGEST,
@@ -74,7 +74,7 @@ DISPUTE = operation(
 )
 RESOLVE = operation(
     "resolve",
-    "Settle contradictions, and say which memory holds (permission ingest)",
+    "Settle contradictions, and say which memory holds",
     request=ResolveRequest,
     reply=CorrectionReply,
     permission=Permission.INGEST,

@@ -66,7 +66,7 @@ RETRY_JOB = operation(
 )
 REINDEX = operation(
     "reindex",
-    "Derive a namespace's index anew from its memories, while query goes on answering (permission admin)",
+    "Derive a namespace's index anew from its memories, while query goes on answering",
     request=ReindexRequest,
     reply=ReindexReply,
     permission=Permission.ADMIN,

@@ -42,19 +42,25 @@ class Span(Body):
     """Half-open range of Unicode code points in the string that `path` (a JSON Pointer; "" for text) leads to."""
 
     start: int
+    """Of its first character."""
     end: int
+    """Behind its last."""
     path: str
 
 
 class SourceRef(MemoryRef):
     span: Span | SkipJsonSchema[None] = None
+    """Where in the source it stands."""
 
 
 class Provenance(Body):
     source_refs: Annotated[list[SourceRef], Field(min_length=1)]
+    """What it was made of."""
     produced_by: ActorRef
+    """The plug-in that made it."""
     created_at: Time
     transformation: str
+    """What was done: `extract` for an atom."""
     confidence: float | SkipJsonSchema[None] = None
 
 
@@ -65,17 +71,25 @@ class Memory(Body):
     type: Literal["episode", "atom", "consolidation"]
     scope: Scope
     status: Literal["active", "disputed", "superseded", "tombstoned", "pending", "failed"]
+    """`pending` until it is indexed."""
     created_at: Time
     updated_at: Time | SkipJsonSchema[None] = None
     created_by: ActorRef
+    """Who stored it."""
     metadata: JsonObject
     content: SkipValidation[Any]
+    """A string, or the JSON value that was sent."""
     tags: list[str] | SkipJsonSchema[None] = None
     content_type: str | SkipJsonSchema[None] = None
+    """Of an episode."""
     dedupe_key: str | SkipJsonSchema[None] = None
+    """Of an episode."""
     atom_type: str | SkipJsonSchema[None] = None
+    """Of an atom: what kind of claim it is."""
     title: str | SkipJsonSchema[None] = None
+    """Of a consolidation."""
     confidence: float | SkipJsonSchema[None] = None
+    """0 to 1, where its maker says it."""
     occurred_at: Time | SkipJsonSchema[None] = None
     expires_at: Time | SkipJsonSchema[None] = None
     provenance: Provenance | SkipJsonSchema[None] = None

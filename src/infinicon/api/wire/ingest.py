@@ -68,8 +68,11 @@ class IngestEpisode(Body):
     metadata: Annotated[dict[str, Any], AfterValidator(check_metadata)] | None = None
     """At most 16 KiB as compact JSON. `speaker`, or else `role`, is read as the speaker and indexed with the text."""
     tags: Annotated[list[Tag], Field(max_length=limits.TAGS)] | None = None
+    """Kept with the episode and its atoms."""
     occurred_at: Time | None = None
+    """When it was said or written, where that is known."""
     expires_at: Time | None = None
+    """From then on it is not found any more."""
     corrects: Annotated[list[MemoryRef], Field(max_length=limits.CORRECTIONS)] | None = None
     """Memories of the scope that were wrong: once this one is indexed they are `superseded`, joined to it by a `corrects` link."""
     supersedes: Annotated[list[MemoryRef], Field(max_length=limits.CORRECTIONS)] | None = None
@@ -91,14 +94,18 @@ class IngestResult(Body):
     ref: MemoryRef
     """The original's at a dedupe conflict; the nil UUID where nothing exists."""
     status: Literal["created", "deduplicated", "rejected"]
+    """`deduplicated`: the dedupeKey was there with the same content, and the ref is the original's."""
     error: MemoryApiError | SkipJsonSchema[None] = None
+    """Why it was rejected."""
     warnings: list[ContextWarning] | SkipJsonSchema[None] = None
+    """`tombstoned`: it was deleted before, and stays deleted."""
 
 
 class IngestReply(Body):
     results: list[IngestResult]
     """One for each episode, in order."""
     job_id: str
+    """What getJob is asked with."""
 
 
 @dataclass(frozen=True, slots=True)

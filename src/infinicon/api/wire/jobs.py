@@ -29,6 +29,7 @@ JobStatusName = Literal["queued", "running", "completed", "failed", "cancelled"]
 class GetJobRequest(Body):
     scope: Scope
     job_id: Annotated[str, Field(max_length=limits.IDENTIFIER_CHARACTERS), AfterValidator(check_text)]
+    """From the reply of ingest."""
 
 
 class Progress(Body):
@@ -46,14 +47,19 @@ class Progress(Body):
 class Job(Body):
     job_id: str
     type: str
+    """What it is about: `ingest`, `reindex`, `tombstone` or `erase`."""
     status: JobStatusName
     created_at: Time
     updated_at: Time
     stage: Literal["extract", "embed", "index", "consolidate"] | SkipJsonSchema[None] = None
+    """The stage that is running, where one is."""
     progress: Progress
     label: str | SkipJsonSchema[None] = None
+    """As the request gave it."""
     result: Any = None
+    """What it came to, once it is over; its fields depend on the type."""
     error: MemoryApiError | SkipJsonSchema[None] = None
+    """Of a job that failed or was cancelled."""
 
 
 class JobsByStatus(Body):

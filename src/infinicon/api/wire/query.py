@@ -47,6 +47,7 @@ class QueryHit(Body):
     score: float
     """Higher is better; comparable within this answer only."""
     reason: str | SkipJsonSchema[None] = None
+    """Words that were found and how similar the meaning is, for people."""
     sources: list[MemoryRef] | SkipJsonSchema[None] = None
     """The episodes that an atom comes from, newest first, at most 8."""
     warnings: list[ContextWarning] | SkipJsonSchema[None] = None

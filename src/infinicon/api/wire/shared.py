@@ -73,16 +73,22 @@ class Scope(Body):
     """Where memory belongs. agentId and sessionId narrow a scope only where they are given."""
 
     tenant_id: Name
+    """The key's own."""
     namespace_id: Name
+    """A memory of its own; the first ingest makes it."""
     agent_id: Name | None = None
+    """Whose memory, within the namespace."""
     session_id: Name | None = None
+    """Of which conversation or run."""
     filters: Annotated[dict[str, Any], AfterValidator(check_scope_filters)] | None = None
+    """Stored with what is ingested, and matched by JSON containment."""
 
 
 class ActorRef(Body):
     """Who made something."""
 
     id: Name
+    """A name of the caller's choice."""
     kind: Literal["user", "agent", "system", "plugin"]
 
 
@@ -90,6 +96,7 @@ class MemoryRef(Body):
     """Names a memory without its content."""
 
     id: Annotated[str, Field(max_length=limits.IDENTIFIER_CHARACTERS), AfterValidator(check_text)]
+    """A UUID in canonical form; anything else leads nowhere."""
     type: Literal["episode", "atom", "consolidation", "link"]
     scope: Scope
 
@@ -98,17 +105,24 @@ class MemoryApiError(Body):
     """What went wrong. It never repeats what the caller sent."""
 
     code: str
+    """Stable: for programs."""
     message: str
+    """For people; it may change."""
     retryable: bool
+    """Whether the same request may succeed later."""
     details: JsonObject | SkipJsonSchema[None] = None
+    """Fields, rules and limits that it is about."""
 
 
 class ContextWarning(Body):
     """Something that the caller should know about an answer that is otherwise good."""
 
     code: str
+    """Stable: for programs."""
     message: str
+    """For people; it may change."""
     refs: list[MemoryRef] | SkipJsonSchema[None] = None
+    """The memories that it is about."""
 
 
 def scope_of(body: Scope) -> domain.Scope:
