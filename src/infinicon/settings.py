@@ -108,6 +108,9 @@ class Settings(BaseSettings):
         2.0, gt=0, description="Seconds before a stage is tried again the first time; doubles with each attempt."
     )
     reconcile_every: float = Field(5.0, gt=0, description="Seconds between two looks of beat for lost work.")
+    heartbeat_file: Path | None = Field(
+        None, description="A file that beat touches whenever it has sent a task: `infinicon health beat` looks at it."
+    )
     job_retention: float = Field(
         90 * 86_400.0,
         gt=0,
@@ -222,6 +225,7 @@ WHEN_WRONG: Mapping[str, str] = {
     "republish_after": "too short fills the broker with copies, which end without effect; too long delays what a lost message carried.",
     "retry_base": "too long delays; too short spends all attempts on one short fault.",
     "reconcile_every": "too long delays what a dead worker held.",
+    "heartbeat_file": "beat says so in its log and goes on; `infinicon health beat` ends with code 1.",
     "job_retention": "too short, and getJob says `not_found` before anybody has looked.",
     "event_retention": "too short, and a reader that was away for longer gets `invalid_cursor`.",
     "flower_host": "Flower ends at once; nothing else needs it.",

@@ -25,7 +25,7 @@ from infinicon.embedded.supervisor import StopRequested, Supervisor
 from infinicon.embedded.valkey import Valkey
 from infinicon.errors import InfiniconError
 from infinicon.keyring import new_api_key
-from infinicon.settings import PREFIX, settings
+from infinicon.settings import settings
 
 SERVERS_TIMEOUT = 60.0
 READY_TIMEOUT = 150.0
@@ -71,6 +71,7 @@ class _Addresses:
     flower: str
     broker: str
     encoder: str
+    heartbeat: Path
 
 
 class _Up:
@@ -134,6 +135,7 @@ class _Up:
             flower=url_of(LOOPBACK, port),
             broker=valkey.url,
             encoder=f"unix://{sockets / 'encoder.sock'}",
+            heartbeat=sockets / "beat.heartbeat",
         )
         self._start_processes(postgres, secrets, addresses, port)
         self._publish(secrets, addresses)
@@ -161,14 +163,15 @@ class _Up:
             "encoder_url": addresses.encoder,
             "master_key": secrets.master_key,
             "flower_password": secrets.flower_password,
-        }
-        listening = {
-            "api": {f"{PREFIX}HOST": self.host, f"{PREFIX}PORT": str(self.port)},
-            "flower": {f"{PREFIX}FLOWER_HOST": LOOPBACK, f"{PREFIX}FLOWER_PORT": str(flower_port)},
+            "host": self.host,
+            "port": str(self.port),
+            "flower_host": LOOPBACK,
+            "flower_port": str(flower_port),
+            "heartbeat_file": str(addresses.heartbeat),
         }
         _report("starting API, encoder, workers, beat and Flower")
         for process in PROCESSES:
-            self.supervisor.start(child_spec(process, values, self.marks | listening.get(process.name, {})))
+            self.supervisor.start(child_spec(process, values, self.marks))
         for what, condition in _conditions(addresses):
             self.supervisor.wait_until(condition, what, READY_TIMEOUT)
 

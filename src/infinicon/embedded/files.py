@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -16,6 +18,25 @@ def private_directory(path: Path) -> Path:
 
 def write_private(path: Path, text: str) -> None:
     """Replace the file with `text`, mode 0600. A reader, and a machine that loses power, sees the old text or the new."""
+    with _written(path, text) as temporary:
+        temporary.replace(path)
+    sync_directory(path.parent)
+
+
+def write_new(path: Path, text: str) -> None:
+    """Make the file with `text`, mode 0600; one that is there stays as it is.
+
+    Raises:
+        FileExistsError: it is there.
+    """
+    with _written(path, text) as temporary:
+        path.hardlink_to(temporary)
+    sync_directory(path.parent)
+
+
+@contextmanager
+def _written(path: Path, text: str) -> Iterator[Path]:
+    """A temporary file beside `path` that holds `text`, whole and on disk."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
@@ -23,11 +44,10 @@ def write_private(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        yield temporary
     finally:
-        # After the replacement there is no file of this name; before it, the half-written secret must not stay.
+        # After a replacement there is no file of this name; before it, the half-written secret must not stay.
         temporary.unlink(missing_ok=True)
-    sync_directory(path.parent)
 
 
 def sync_directory(path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from infinicon.embedded import launch
 from infinicon.embedded.child import ChildSpec, StopSteps
@@ -30,13 +30,24 @@ _WARM: StopSteps = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 1.0))
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process kind. `argv` follows `python -m infinicon.cli`; `settings` are the addresses and secrets it needs, and no others."""
+    """One process kind. `argv` follows `python -m infinicon.cli`; `settings` are the addresses and secrets it needs, and no others.
+
+    `place` are the settings that say where it listens, or leaves its sign of life: their values differ from host to host. `optional` are
+    addresses that it uses where they are given.
+    """
 
     name: str
     argv: tuple[str, ...]
     settings: tuple[str, ...]
     environment: Mapping[str, str]
     stop: StopSteps
+    place: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+    @property
+    def grace(self) -> float:
+        """Seconds from the first signal of a stop until nothing is left but to kill it."""
+        return sum(pause for _, pause in self.stop)
 
 
 PROCESSES: tuple[Process, ...] = (
@@ -47,6 +58,7 @@ PROCESSES: tuple[Process, ...] = (
         ("database_url", "sweeper_database_url", "broker_url", "encoder_url", "master_key"),
         {},
         _TERM,
+        place=("host", "port"),
     ),
     Process(
         "worker-cpu",
@@ -69,11 +81,30 @@ PROCESSES: tuple[Process, ...] = (
         MODEL_ENVIRONMENT,
         _WARM,
     ),
-    Process("beat", ("beat",), ("broker_url",), {}, _TERM),
-    Process("flower", ("flower",), ("broker_url", "flower_password"), {}, _TERM),
+    Process("beat", ("beat",), ("broker_url",), {}, _TERM, place=("heartbeat_file",)),
+    Process("flower", ("flower",), ("broker_url", "flower_password"), {}, _TERM, place=("flower_host", "flower_port")),
 )
+"""What `infinicon up` keeps running."""
 
 WORKER_KINDS = tuple(process.argv[1] for process in PROCESSES if process.argv[0] == "worker")
+
+
+MIGRATE = Process(
+    "migrate",
+    ("migrate",),
+    ("owner_database_url",),
+    {},
+    _TERM,
+    optional=("database_url", "sweeper_database_url", "results_database_url"),
+)
+WORKER_GPU = replace(
+    next(process for process in PROCESSES if process.name == "worker-embed"),
+    name="worker-gpu",
+    environment={**MODEL_ENVIRONMENT, f"{PREFIX}DEVICE": "cuda"},
+)
+
+SERVICES: tuple[Process, ...] = (MIGRATE, *PROCESSES, WORKER_GPU)
+"""What docker-compose runs of ours: the schema first, then what `up` keeps running, and where there is a GPU an embed worker on it."""
 
 
 def process(*argv: str) -> Process:
@@ -82,9 +113,9 @@ def process(*argv: str) -> Process:
 
 
 def child_spec(process: Process, values: Mapping[str, str], extra: Mapping[str, str]) -> ChildSpec:
-    """How the supervisor starts it: `values` are all addresses and secrets by setting name, of which it gets its own; `extra` are whole
-    variables that it gets besides."""
-    given = {PREFIX + name.upper(): values[name] for name in process.settings}
+    """How the supervisor starts it: `values` are all addresses, secrets and places by setting name, of which it gets its own; `extra` are
+    whole variables that it gets besides."""
+    given = {PREFIX + name.upper(): values[name] for name in (*process.settings, *process.place)}
     # Without PYTHONSAFEPATH `python -m` would import from whatever folder the person stood in.
     python = {"PYTHONSAFEPATH": "1", "PYTHONUNBUFFERED": "1"}
     return ChildSpec(

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from celery.platforms import SecurityWarning
-from celery.signals import setup_logging, worker_shutting_down
+from celery.signals import after_task_publish, setup_logging, worker_shutting_down
 
 from infinicon.domain import Lane, Stage
 from infinicon.errors import InvalidRequest
@@ -113,7 +113,14 @@ def run_beat() -> None:
     chosen = settings()
     configure(chosen)
     setup_logging.connect(_logging, weak=False)
+    after_task_publish.connect(_sign_of_life, weak=False)
     app.Beat(scheduler_cls="celery.beat:Scheduler", loglevel=chosen.log_level, quiet=True, max_interval=1.0).run()
+
+
+def _sign_of_life(**_signal: object) -> None:
+    """Beat is alive while its tasks reach the broker: a process that is there and sends nothing is not."""
+    if (file := settings().heartbeat_file) is not None:
+        file.touch()
 
 
 QUIET = ("celery.worker.strategy", "celery.beat", "httpx", "kombu.mixins")

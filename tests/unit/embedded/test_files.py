@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infinicon.embedded.files import private_directory, write_private
+from infinicon.embedded.files import private_directory, write_new, write_private
 
 
 def test_replaces_a_file_that_was_open_to_others(tmp_path: Path) -> None:
@@ -29,6 +29,18 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
         write_private(path, "\ud800")
 
     assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_new_file_is_closed_and_an_old_one_stays(tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    write_new(path, "first")
+
+    with pytest.raises(FileExistsError):
+        write_new(path, "second")
+
+    assert path.read_text() == "first"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [path]
 
 

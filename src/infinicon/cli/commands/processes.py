@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from infinicon.cli.app import app
-from infinicon.cli.options import JsonOption
+from infinicon.cli.options import JsonOption, named
 from infinicon.settings import Settings, set_for_libraries, settings
 
 
@@ -21,18 +21,21 @@ class WorkerKind(StrEnum):
     embed = "embed"
 
 
-def _named(text: str | Path) -> Path:
-    """A path that says something: an unset variable in a script must not fill the folder that happens to be the current one."""
-    if not str(text).strip():
-        raise typer.BadParameter("must not be empty")
-    return Path(text)
+class HealthOf(StrEnum):
+    """What can be asked for its health."""
+
+    api = "api"
+    encoder = "encoder"
+    worker = "worker"
+    beat = "beat"
+    flower = "flower"
 
 
 @app.command()
 def up(
-    data_dir: Annotated[
-        Path, typer.Option(help="Where everything is kept: data, secrets, logs.", parser=_named)
-    ] = Path(".infinicon"),
+    data_dir: Annotated[Path, typer.Option(help="Where everything is kept: data, secrets, logs.", parser=named)] = Path(
+        ".infinicon"
+    ),
     host: Annotated[str, typer.Option(help="Where the API listens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port of the API; 0 takes a free one.")] = 8420,
 ) -> None:
@@ -87,6 +90,41 @@ def flower() -> None:
     run(ready)
 
 
+@app.command(epilog="Example: infinicon health worker cpu")
+def health(
+    process: Annotated[HealthOf, typer.Argument(help="The process.")],
+    kind: Annotated[WorkerKind | None, typer.Argument(help="The kind of a worker.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask a process on this host whether it does its work: exit code 0 if it does, 1 if not.
+
+    Started with the settings of that process, so that containers, systemd and load balancers can ask.
+    """
+    from infinicon.cli.health import run
+
+    run(process.value, kind.value if kind else None, as_json=json)
+
+
+@app.command(epilog="Example: infinicon secrets secrets")
+def secrets(
+    folder: Annotated[Path, typer.Argument(help="Where the files go.", parser=named)],
+    database: Annotated[
+        str, typer.Option(help="Host, or host:port, where the processes reach Postgres.")
+    ] = "postgres:5432",
+    broker: Annotated[
+        str, typer.Option(help="Host, or host:port, where the processes reach the broker.")
+    ] = "valkey:6379",
+    json: JsonOption = False,
+) -> None:
+    """Make the secrets of an installation, one file each, readable by you alone. A file that is there stays as it is.
+
+    The files are what docker-compose.yml hands to its services, and what INFINICON_…_FILE may name anywhere else.
+    """
+    from infinicon.cli.secret_files import run
+
+    run(folder, database=database, broker=broker, as_json=json)
+
+
 @app.command(epilog="Example: infinicon migrate --tenant acme --quiet > first.key")
 def migrate(
     tenant: Annotated[
@@ -112,7 +150,7 @@ def demo(
         Path | None, typer.Option(help="A transcript as JSON lines, gzipped or not; Apollo 13 otherwise.")
     ] = None,
     data_dir: Annotated[
-        Path | None, typer.Option(help="Where the data goes; a temporary directory otherwise.", parser=_named)
+        Path | None, typer.Option(help="Where the data goes; a temporary directory otherwise.", parser=named)
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary directory.")] = False,
 ) -> None:
