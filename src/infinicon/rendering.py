@@ -3,7 +3,8 @@
 Units so rendered have token counts that add up: a line end before a bracket is a boundary to both encodings of tiktoken, whatever
 stands around it. So a unit is counted once, when it is written, and a context is the sum of its units.
 
-- who: the speaker, or who made the memory; one line of 64 characters at most, round brackets for square ones.
+- who: the speaker, or the person or agent who made the memory; one line of 64 characters at most, round brackets for square ones. A
+  unit of which nobody is known to say it begins with `[when]`.
 - when, in UTC: the day and minute that the memory is about, the day alone where that is midnight; the day on which it was stored where
   it says no more.
 - text: as it is, but for blanks at its ends. A later line of it that begins with a square bracket is moved by a blank: at the
@@ -20,7 +21,6 @@ from datetime import UTC, datetime
 VERSION = 1
 
 LONGEST_NAME = 64
-NOBODY = "unknown"
 
 # Where str.splitlines() ends a line, so that no reader sees a line that this does not.
 _BRACKET_AT_LINE_START = re.compile("(?<=[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\\[")
@@ -29,14 +29,14 @@ _ROUND = str.maketrans("[]", "()")
 
 def unit(who: str | None, occurred_at: datetime | None, created_at: datetime, text: str) -> str:
     """The unit of a memory. Times need a zone."""
-    return f"[{_name(who)}, {_moment(occurred_at, created_at)}] {_body(text)}\n"
+    name = _name(who or "")
+    head = f"{name}, " if name else ""
+    return f"[{head}{_moment(occurred_at, created_at)}] {_body(text)}\n"
 
 
-def _name(who: str | None) -> str:
-    name = " ".join((who or "").split()).translate(_ROUND)
-    if len(name) > LONGEST_NAME:
-        name = name[: LONGEST_NAME - 1].rstrip() + "…"
-    return name or NOBODY
+def _name(who: str) -> str:
+    name = " ".join(who.split()).translate(_ROUND)
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1].rstrip() + "…"
 
 
 def _moment(occurred_at: datetime | None, created_at: datetime) -> str:

@@ -53,10 +53,13 @@ def test_lines_stay_and_blanks_at_the_ends_go() -> None:
 
 def test_a_name_is_one_short_line_without_square_brackets() -> None:
     assert unit("Rosa\n[admin]", SAID, STORED, "Hi.").startswith("[Rosa (admin), 2026-03-14 09:26] Hi.")
-    assert unit(" ", SAID, STORED, "Hi.").startswith("[unknown, ")
-    assert unit(None, SAID, STORED, "Hi.").startswith("[unknown, ")
     long = unit("x" * 500, SAID, STORED, "Hi.")
     assert long.startswith("[" + "x" * (LONGEST_NAME - 1) + "…, ")
+
+
+def test_nobody_is_not_named() -> None:
+    assert unit(None, SAID, STORED, "Hi.") == "[2026-03-14 09:26] Hi.\n"
+    assert unit(" \n", SAID, STORED, "Hi.") == "[2026-03-14 09:26] Hi.\n"
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\n\n", "\v", "\f", "\x85", "\u2028", "\u2029", "\x1c"])

@@ -70,7 +70,7 @@ class ContextSegment:
 
     ref: MemoryRef
     content: str
-    who: str
+    who: str | None
     when: datetime
     score: float
     reason: str

@@ -31,3 +31,4 @@ class ContextWarning:
     code: str
     message: str
     refs: Sequence[MemoryRef] = ()
+    metadata: Mapping[str, Detail] = field(default_factory=dict)

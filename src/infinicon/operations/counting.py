@@ -17,6 +17,9 @@ _log = logging.getLogger(__name__)
 
 STAGE = "count"
 
+STORED = ("o200k_base", "cl100k_base", "chars")
+"""Counters whose counts are kept with a memory; what others count is counted at read."""
+
 
 class Counters:
     """The token counters of a process by name, each loaded when it is first asked for. Safe to share between threads."""

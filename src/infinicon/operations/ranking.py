@@ -68,10 +68,12 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The best memories, the best first. `complete`: there are no others."""
+    """The best memories, the best first. `complete`: there are no others. `sources`: the episodes of the atoms among them, as far as
+    these are among them as well, or were listed before."""
 
     found: Sequence[Ranked]
     complete: bool
+    sources: Mapping[UUID, Collection[UUID]]
 
 
 def ask(embedder: Embedder, text: str) -> Asked:
@@ -102,9 +104,12 @@ def order(
     enough: int,
     filters: MemoryFilters = ACTIVE,
     listed: Sequence[UUID] = (),
+    *,
+    doubles: bool = False,
 ) -> Order:
     """The memories of a scope that fit best, at least `enough` or all there are, the best first; equal scores are ordered newest
-    first. Of an atom and the episode that it comes from one is there. Those that were listed before stay away, and what says the same.
+    first. Of an atom and the episode that it comes from one is there, and those that were listed before stay away with what says the
+    same; with `doubles` all of them are there but what was listed itself.
 
     What may not be shown leaves the pool after it was filled: the pool grows until there are enough, or until it holds every row of the
     scope that either leg finds. Under filters there must be more than enough, for what ranks low in the pool of all may rank high
@@ -115,16 +120,17 @@ def order(
     pool = max(POOL, 4 * (enough + len(listed)))
     while True:
         rows = _evidence(scope, tx, asked, pool)
-        found = _shown(scope, tx, rows, filters, listed)
+        found, sources = _shown(scope, tx, rows, filters, listed, doubles=doubles)
         if len(rows) < pool:
-            return Order(found, complete=True)
+            return Order(found, complete=True, sources=sources)
         if len(found) >= wanted:
-            return Order(found, complete=False)
+            return Order(found, complete=False, sources=sources)
         if sifted:
             few = selection.selected(scope, tx, filters)
             if few is not None:
                 rows = _evidence(scope, tx, asked, len(few), few)
-                return Order(_shown(scope, tx, rows, filters, listed), complete=True)
+                found, sources = _shown(scope, tx, rows, filters, listed, doubles=doubles)
+                return Order(found, complete=True, sources=sources)
             sifted = False
         pool *= 4
 
@@ -151,17 +157,23 @@ def _evidence(
 
 
 def _shown(
-    scope: ScopeKey, tx: Transaction, rows: Mapping[int, Evidence], filters: MemoryFilters, listed: Sequence[UUID]
-) -> list[Ranked]:
-    """What may be shown of what stands behind the rows, the best first, without what was listed before."""
+    scope: ScopeKey,
+    tx: Transaction,
+    rows: Mapping[int, Evidence],
+    filters: MemoryFilters,
+    listed: Sequence[UUID],
+    *,
+    doubles: bool,
+) -> tuple[list[Ranked], Mapping[UUID, Collection[UUID]]]:
+    """What may be shown of what stands behind the rows, the best first, without what was listed before; and the atoms' sources."""
     best = _best(selection.candidates(scope, tx, list(rows), filters), rows)
     atoms = [one.candidate.memory for one in best if one.candidate.type is MemoryType.ATOM]
     episodes = [one.candidate.memory for one in best if one.candidate.type is MemoryType.EPISODE]
     sources = search.told(scope, tx, [*listed, *atoms], [*listed, *episodes])
     before = set(listed)
     new = [one.candidate.memory for one in best if one.candidate.memory not in before]
-    kept = set(_without_doubles([*listed, *new], sources)) - before
-    return [one for one in best if one.candidate.memory in kept]
+    kept = set(new if doubles else _without_doubles([*listed, *new], sources)) - before
+    return [one for one in best if one.candidate.memory in kept], sources
 
 
 def score(similarity: float | None, words: float) -> float:
@@ -182,18 +194,29 @@ def _best(found: Sequence[tuple[int, Candidate]], rows: Mapping[int, Evidence]) 
     return list(best.values())
 
 
+class Told:
+    """What is said already. An atom and the episode that it comes from say the same: whichever comes first stands for both."""
+
+    def __init__(self, sources: Mapping[UUID, Collection[UUID]]) -> None:
+        self._sources = sources
+        self._listed: set[UUID] = set()
+        self._told: set[UUID] = set()
+
+    def has(self, memory: UUID) -> bool:
+        return memory in self._told or not self._listed.isdisjoint(self._sources.get(memory, ()))
+
+    def add(self, memory: UUID) -> None:
+        self._listed.add(memory)
+        self._told.update(self._sources.get(memory, ()))
+
+
 def _without_doubles(best: Sequence[UUID], sources: Mapping[UUID, Collection[UUID]]) -> list[UUID]:
-    """An atom and the episode that it comes from say the same: whichever ranks higher stands for both."""
-    listed: set[UUID] = set()
-    told: set[UUID] = set()
+    told = Told(sources)
     kept = []
     for memory in best:
-        own = sources.get(memory, [])
-        if memory in told or not listed.isdisjoint(own):
-            continue
-        listed.add(memory)
-        told.update(own)
-        kept.append(memory)
+        if not told.has(memory):
+            told.add(memory)
+            kept.append(memory)
     return kept
 
 

@@ -28,7 +28,7 @@ class PendingEpisode:
     content: str
     metadata: str
     occurred_at: datetime | None
-    author: str
+    author: str | None  # a person or agent: whoever else made it does not say it
     created_at: datetime
 
 
@@ -65,7 +65,8 @@ class Outcome:
 
 PENDING = text("""
     SELECT q.episode AS id, q.namespace, q.job, m.agent_id, m.session_id, m.filters::text AS filters, m.content_type, m.content,
-           m.metadata::text AS metadata, m.occurred_at, m.created_by ->> 'id' AS author, m.created_at
+           m.metadata::text AS metadata, m.occurred_at,
+           CASE WHEN m.created_by ->> 'kind' IN ('user', 'agent') THEN m.created_by ->> 'id' END AS author, m.created_at
     FROM queued_episodes q
     JOIN memories m ON m.tenant = q.tenant AND m.id = q.episode
     WHERE q.tenant = :tenant AND q.batch = :batch AND m.status = 'pending'

@@ -79,17 +79,20 @@ class Database:
         )
         if vectors:
             event.listen(self._engine, "connect", _register_vector)
+        self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     @contextmanager
-    def transaction(self, tenant: int | None) -> Iterator[Transaction]:
+    def transaction(self, tenant: int | None, *, snapshot: bool = False) -> Iterator[Transaction]:
         """A transaction that sees one tenant's rows; with None (sweeper's and owner's roles) what the role itself may see.
+
+        A `snapshot` sees the database as it was at its first statement, and writes nothing.
 
         Raises:
             Conflict: another transaction won; run the whole block again (`retry_conflicts`).
             Unavailable: Postgres does not answer, or no connection came free in time.
         """
         try:
-            with self._engine.begin() as tx:
+            with (self._snapshots if snapshot else self._engine).begin() as tx:
                 if tenant is not None:
                     tx.execute(ENTER_TENANT, {"tenant": str(tenant)})
                 yield tx

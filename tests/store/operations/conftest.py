@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 
 from infinicon.domain import (
+    AssembleRequest,
     BatchRef,
     Caller,
+    ContextBudget,
+    ContextConstraints,
     Fault,
     HydrateRequest,
     IngestEpisode,
@@ -25,6 +28,7 @@ from infinicon.domain import (
     JobsRequest,
     Json,
     Lane,
+    MemoryFilters,
     MemoryRef,
     Permission,
     QueryReply,
@@ -33,10 +37,12 @@ from infinicon.domain import (
     ScopeKey,
     Span,
     Stage,
+    WorkingContext,
 )
 from infinicon.keyring import Keyring
 from infinicon.operations import dispatch as dispatching
 from infinicon.operations import events as events_operation
+from infinicon.operations.context import assemble
 from infinicon.operations.counting import Counters
 from infinicon.operations.dispatch import LaneLimits
 from infinicon.operations.embed import embed
@@ -183,6 +189,24 @@ class Pipeline:
         """What a memory says."""
         (memory,) = hydrate(self.app, self.caller, HydrateRequest(ref.scope, [ref])).objects
         return memory.content
+
+    def assemble(
+        self,
+        task: str,
+        max_tokens: int = 1_000,
+        scope: Scope | None = None,
+        filters: MemoryFilters | None = None,
+        constraints: ContextConstraints | None = None,
+        **budget: Any,
+    ) -> WorkingContext:
+        request = AssembleRequest(
+            scope or self.scope(),
+            task,
+            ContextBudget(max_tokens, **budget),
+            filters or MemoryFilters(),
+            constraints or ContextConstraints(),
+        )
+        return assemble(self.app, self.embedder, self.counters, self.caller, request)
 
     def found(self, text: str, limit: int = 10, scope: Scope | None = None) -> list[Json]:
         """The contents of what a query finds, the best first."""

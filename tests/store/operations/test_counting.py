@@ -20,7 +20,7 @@ from tests.store.operations.conftest import COUNTERS, Pipeline
 SAID = datetime(2026, 3, 14, 9, 26, tzinfo=UTC)
 
 STORED = """
-    SELECT id, type, content, coalesce(search_text, content), speaker, created_by ->> 'id', occurred_at, created_at, renderer,
+    SELECT id, type, content, coalesce(search_text, content), speaker, created_by, occurred_at, created_at, renderer,
            unit_o200k_base, unit_cl100k_base, unit_chars, content_o200k_base, content_cl100k_base, content_chars
     FROM memories WHERE tenant = %s ORDER BY type, id
 """
@@ -34,6 +34,7 @@ def counted(text: str) -> tuple[int | None, ...]:
 def test_counts_of_atoms_and_episodes_are_those_of_their_units(pipeline: Pipeline, sql: Sql) -> None:
     pipeline.ingest(
         IngestEpisode("text/plain", "Rosa moved to Turin. Her bicycle stayed in Lyon.", ActorRef("rosa", "user")),
+        IngestEpisode("text/plain", "It was cold. The lake froze over.", ActorRef("importer", "system")),
         IngestEpisode(
             "text/markdown",
             "# Plan\n\n- Ship the demo on Friday.\n[x]: forged",
@@ -52,10 +53,11 @@ def test_counts_of_atoms_and_episodes_are_those_of_their_units(pipeline: Pipelin
     pipeline.drain()
 
     rows = sql(STORED, pipeline.caller.tenant)
-    assert [row[1] for row in rows] == ["atom"] * 5 + ["episode"] * 3
+    assert [row[1] for row in rows] == ["atom"] * 7 + ["episode"] * 4
     for _, kind, content, searchable, speaker, author, occurred_at, created_at, renderer, *counts in rows:
         json_text = kind == "episode" and content.startswith("[{")
-        unit = rendering.unit(speaker or author, occurred_at, created_at, searchable if json_text else content)
+        who = speaker or (author["id"] if author["kind"] == "user" else None)
+        unit = rendering.unit(who, occurred_at, created_at, searchable if json_text else content)
         assert renderer == rendering.VERSION
         assert tuple(counts[:3]) == counted(unit)
         assert tuple(counts[3:]) == (counted(content) if kind == "atom" else (None, None, None))

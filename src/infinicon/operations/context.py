@@ -1,0 +1,317 @@
+"""assembleContext: what an agent should know for a task, within its budget (docs/contexts.md).
+
+In this order: gather and rank as query does, take what was asked for by name, fill the budget in the order of rank, load what was chosen,
+and put it in the order of time. One snapshot of the database holds for all of it, so that what was counted is what is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from infinicon import rendering
+from infinicon.domain import (
+    MOST_SEGMENTS,
+    SEARCHABLE,
+    AssembleRequest,
+    Caller,
+    ContextConstraints,
+    ContextSegment,
+    ContextWarning,
+    Memory,
+    MemoryFilters,
+    MemoryRef,
+    Permission,
+    Provenance,
+    Scope,
+    ScopeKey,
+    SourceRef,
+    Status,
+    WorkingContext,
+)
+from infinicon.errors import InvalidRequest, MissingDependency, PluginFailed, Unavailable
+from infinicon.operations import ranking, scopes
+from infinicon.operations.counting import STORED, Counters
+from infinicon.operations.filling import PATIENCE, Filling, Omission
+from infinicon.operations.query import WARNED, eventual
+from infinicon.operations.ranking import Asked, Ranked, Told
+from infinicon.ports import Embedder
+from infinicon.store import contexts, memories, search, selection, waiting
+from infinicon.store.contexts import Described, Said
+from infinicon.store.database import Database, Transaction
+from infinicon.store.selection import Candidate
+
+SHORT = 16
+"""Tokens of a short unit: by it the first pool is sized."""
+
+COUNTED_AT_ONCE = 64
+"""Memories without a stored count are loaded and counted so many at a time, for most of them may not be needed."""
+
+HALF_LIFE = 30 * 86_400.0
+"""Seconds in which a memory loses half of what preferRecency can take from it, which is half of its score."""
+
+OMITTED = {
+    Omission.NOT_FOUND: "there is no such memory in this scope",
+    Omission.DISPUTED: "a memory that was required is disputed, and includeDisputed is not set",
+    Omission.SUPERSEDED: "a memory that was required is superseded, and includeSuperseded is not set",
+    Omission.STALE: "a memory that was required is stale, and allowStale is not set",
+    Omission.DOUBLE: "a memory that was required says what another required one says",
+    Omission.TOKENS: "a memory that was required does not fit into the budget",
+    Omission.SEGMENTS: "more memories were required than the context may have segments",
+}
+
+REQUIRED = "required by the caller"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One request, in the transaction that answers it."""
+
+    scope: ScopeKey
+    tx: Transaction
+    counters: Counters
+    request: AssembleRequest
+    filters: MemoryFilters
+
+    @property
+    def room(self) -> int:
+        return self.request.budget.max_tokens - self.request.budget.reserved_tokens
+
+    @property
+    def segments(self) -> int:
+        bounds = (self.request.budget.max_segments, self.request.constraints.max_segments, MOST_SEGMENTS)
+        return min(bound for bound in bounds if bound is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """What was asked for by name: what is taken, and why the rest cannot be had."""
+
+    filling: Filling
+    taken: dict[UUID, Candidate]
+    omitted: dict[Omission, list[MemoryRef]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What goes into the context, and how what was gathered ranked."""
+
+    filling: Filling
+    ranked: Mapping[UUID, Ranked]
+    scores: Mapping[UUID, float]
+
+
+def assemble(
+    database: Database, embedder: Embedder, counters: Counters, caller: Caller, request: AssembleRequest
+) -> WorkingContext:
+    """The memories of a scope that serve a task best, as many as fit the budget, each whole and with its source.
+
+    Raises:
+        InvalidRequest: no counter has the name that the budget gives.
+        Unauthorized: the key may not assemble contexts of this scope.
+        Unavailable: Postgres, the encoder or the counter does not answer.
+    """
+    scopes.allow(caller, request.scope, Permission.ASSEMBLE)
+    _check_counter(counters, request.budget.tokenizer)
+    asked = ranking.ask(embedder, request.task)
+    with database.transaction(caller.tenant, snapshot=True) as tx:
+        scope = scopes.resolve(tx, caller, request.scope, Permission.ASSEMBLE)
+        work = Work(scope, tx, counters, request, _filters(request))
+        required = _required(work)
+        chosen = _choose(work, asked, required)
+        segments = _segments(work, asked, chosen)
+        return WorkingContext(
+            scope=request.scope,
+            task=request.task,
+            budget=request.budget,
+            segments=segments,
+            token_estimate=sum(segment.tokens for segment in segments),
+            truncated=chosen.filling.cut,
+            warnings=_warnings(work, required, chosen, segments),
+            generated_at=waiting.now(tx),
+        )
+
+
+def _check_counter(counters: Counters, name: str) -> None:
+    """A counter whose counts are stored is not loaded for that: it may not be needed."""
+    if name in STORED:
+        return
+    try:
+        counters.get(name)
+    except InvalidRequest as fault:
+        details = {"field": "budget.tokenizer", **fault.details}
+        raise InvalidRequest("budget.tokenizer must name a token counter that is installed", details=details) from None
+
+
+def _filters(request: AssembleRequest) -> MemoryFilters:
+    """What may be gathered: constraints add to what the filters let pass."""
+    asked = request.constraints
+    statuses = set(request.filters.statuses)
+    if asked.include_disputed:
+        statuses.add(Status.DISPUTED)
+    if asked.include_superseded:
+        statuses.add(Status.SUPERSEDED)
+    return replace(request.filters, statuses=frozenset(statuses), stale=asked.allow_stale)
+
+
+def _required(work: Work) -> Required:
+    """Take what was asked for by name, in this order. The filters do not hold for it, but states do."""
+    refs = {ref.id: ref for ref in work.request.constraints.must_include}
+    found = selection.listed(work.scope, work.tx, list(refs), MemoryFilters(statuses=SEARCHABLE, stale=True))
+    prices = dict(_priced(work, list(found), contexts.described(work.scope, work.tx, rendering.VERSION, found)))
+    told = Told(search.told(work.scope, work.tx, found, found))
+    required = Required(Filling(work.room, work.segments), {}, {})
+    for memory, ref in refs.items():
+        candidate = found.get(memory)
+        omission = _omission(work, ref, candidate) or (Omission.DOUBLE if told.has(memory) else None)
+        omission = omission or required.filling.require(memory, prices[memory])
+        if omission:
+            required.omitted.setdefault(omission, []).append(ref)
+        else:
+            assert candidate is not None
+            told.add(memory)
+            required.taken[memory] = candidate
+    return required
+
+
+def _omission(work: Work, ref: MemoryRef, candidate: Candidate | None) -> Omission | None:
+    """Why a ref cannot be had at all. What is foreign, unknown, tombstoned or expired is not found, all alike."""
+    if (
+        candidate is None
+        or candidate.type is not ref.type
+        or not scopes.agrees(ref.scope, _own_scope(work.scope, candidate))
+    ):
+        return Omission.NOT_FOUND
+    if candidate.status is not Status.ACTIVE and candidate.status not in work.filters.statuses:
+        return Omission(candidate.status)
+    return Omission.STALE if candidate.stale and not work.filters.stale else None
+
+
+def _choose(work: Work, asked: Asked, required: Required) -> Chosen:
+    """Fill what is left of the budget by rank. The pool grows until nothing more is wanted, or there is no more."""
+    away = [*(ref.id for ref in work.request.constraints.excluded), *required.taken]
+    enough = min(work.segments, work.room // SHORT) + PATIENCE
+    while True:
+        order = ranking.order(work.scope, work.tx, asked, enough, work.filters, away, doubles=True)
+        told = Told(order.sources)
+        for memory in away:
+            told.add(memory)
+        known = contexts.described(
+            work.scope, work.tx, rendering.VERSION, [one.candidate.memory for one in order.found]
+        )
+        scores = scored(order.found, known, work.request.constraints)
+        filling = required.filling.copy()
+        for memory, tokens in _priced(work, sorted(scores, key=lambda memory: (-scores[memory], -memory.int)), known):
+            if not told.has(memory) and filling.offer(memory, tokens):
+                told.add(memory)
+            if filling.full:
+                break
+        if filling.full or order.complete:
+            return Chosen(filling, {one.candidate.memory: one for one in order.found}, scores)
+        enough *= 4
+
+
+def scored(
+    found: Sequence[Ranked], known: Mapping[UUID, Described], constraints: ContextConstraints
+) -> dict[UUID, float]:
+    """The score by which each memory is offered. With preferRecency it loses up to half for its age, measured from the newest of
+    them; with preferHighConfidence up to half for the confidence that it lacks, where it says how sure it is."""
+    newest = max((one.when for one in known.values()), default=None)
+    scores = {}
+    for one in found:
+        about = known.get(one.candidate.memory)
+        if about is None or newest is None:
+            continue
+        score = one.evidence.score
+        if constraints.prefer_recency:
+            score *= 0.5 + 0.5 * 0.5 ** ((newest - about.when).total_seconds() / HALF_LIFE)
+        if constraints.prefer_high_confidence:
+            score *= 0.5 + 0.5 * (1.0 if about.confidence is None else about.confidence)
+        scores[one.candidate.memory] = score
+    return scores
+
+
+def _priced(work: Work, ordered: Sequence[UUID], known: Mapping[UUID, Described]) -> Iterator[tuple[UUID, int]]:
+    """What each memory costs, in order. What was not counted when it was made is counted now, a few at a time."""
+    name = work.request.budget.tokenizer
+    for start in range(0, len(ordered), COUNTED_AT_ONCE):
+        part = [memory for memory in ordered[start : start + COUNTED_AT_ONCE] if memory in known]
+        stored = {memory: about.of(name) for memory in part if (about := known[memory].unit) is not None}
+        missing = [memory for memory in part if stored.get(memory) is None]
+        said = contexts.said(work.scope, work.tx, missing)
+        for memory in part:
+            tokens = stored.get(memory)
+            if tokens is None and memory in said:
+                tokens = _count(work, _unit(said[memory]))
+            if tokens is not None:
+                yield memory, tokens
+
+
+def _count(work: Work, unit: str) -> int:
+    name = work.request.budget.tokenizer
+    try:
+        return work.counters.count(name, unit)
+    except (MissingDependency, PluginFailed) as fault:
+        raise Unavailable(f"the token counter cannot count: {fault.message}", details={"tokenizer": name}) from None
+
+
+def _unit(said: Said) -> str:
+    return rendering.unit(said.who, said.occurred_at, said.created_at, said.text)
+
+
+def _segments(work: Work, asked: Asked, chosen: Chosen) -> list[ContextSegment]:
+    """What was chosen, whole, the oldest first."""
+    ids = chosen.filling.chosen
+    loaded = memories.load(work.scope, work.tx, ids)
+    said = contexts.said(work.scope, work.tx, ids)
+    segments = []
+    for memory, tokens in ids.items():
+        found, own = loaded[memory], said[memory]
+        ranked = chosen.ranked.get(memory)
+        segments.append(
+            ContextSegment(
+                ref=MemoryRef(memory, found.type, found.scope),
+                content=own.text,
+                who=own.who,
+                when=own.occurred_at or own.created_at,
+                score=round(chosen.scores.get(memory, 0.0), 6),
+                reason=REQUIRED if ranked is None else ranking.reason(asked, ranked.evidence),
+                provenance=found.provenance or _itself(found),
+                tokens=tokens,
+                unit=_unit(own),
+            )
+        )
+    return sorted(segments, key=lambda segment: (segment.when, segment.ref.id))
+
+
+def _itself(memory: Memory) -> Provenance:
+    """An episode comes from nothing else: it is its own source."""
+    source = SourceRef(MemoryRef(memory.id, memory.type, memory.scope))
+    return Provenance([source], memory.created_by, memory.created_at, "ingest")
+
+
+def _warnings(
+    work: Work, required: Required, chosen: Chosen, segments: Sequence[ContextSegment]
+) -> list[ContextWarning]:
+    """What the caller should know, besides what is in the context."""
+    warnings = [eventual()] if waiting.pending(work.scope, work.tx, waiting.now(work.tx)) else []
+    for omission, refs in required.omitted.items():
+        warnings.append(ContextWarning("required_ref_omitted", OMITTED[omission], refs, {"reason": omission.value}))
+    candidates = {**required.taken, **{memory: one.candidate for memory, one in chosen.ranked.items()}}
+    for status, (code, message) in WARNED.items():
+        refs = [segment.ref for segment in segments if candidates[segment.ref.id].status is status]
+        if refs:
+            warnings.append(ContextWarning(code, message, refs))
+    stale = [segment.ref for segment in segments if candidates[segment.ref.id].stale]
+    if stale:
+        warnings.append(ContextWarning("stale_consolidation", "a source of it was tombstoned", stale))
+    if chosen.filling.cut:
+        warnings.append(ContextWarning("truncated", "memories were left out for want of room"))
+    if not segments:
+        warnings.append(ContextWarning("empty_context", "there is no memory to tell, or none that fits"))
+    return warnings
+
+
+def _own_scope(scope: ScopeKey, candidate: Candidate) -> Scope:
+    return Scope(scope.named.tenant_id, scope.named.namespace_id, candidate.agent_id, candidate.session_id)
