@@ -80,9 +80,10 @@ def query(
             for place, one in enumerate(order.found[: request.limit])
         ]
         cursor = None
-        if len(order.found) > request.limit:
+        if request.limit < min(len(order.found), QUERY_DEPTH):
             listing_id = new_id()
-            listings.keep(scope, tx, listing_id, _listing(_question(keyring, request), order), QUERY_SECONDS)
+            listing = _listing(_question(keyring, request), order, QUERY_DEPTH)
+            listings.keep(scope, tx, listing_id, listing, QUERY_SECONDS)
             cursor = _cursor(keyring, scope, listing_id, request.limit)
         return _reply(scope, tx, page, cursor)
 
@@ -137,7 +138,7 @@ def _longer(
 ) -> Listing:
     """The listing with what comes after it. A larger pool may know better of a memory: it stays behind those that were listed before."""
     order = ranking.order(scope, tx, asked, request.limit + 1, request.filters, listing.memories)
-    more = _listing(listing.question, order, room=QUERY_DEPTH - len(listing.memories), below=listing.scores[-1])
+    more = _listing(listing.question, order, QUERY_DEPTH - len(listing.memories), listing.scores[-1])
     listings.extend(scope, tx, listing_id, more)
     return Listing(
         listing.question,
@@ -148,12 +149,13 @@ def _longer(
     )
 
 
-def _listing(question: bytes, order: Order, room: int = QUERY_DEPTH, below: float = 1.0) -> Listing:
+def _listing(question: bytes, order: Order, room: int, below: float = 1.0) -> Listing:
+    """Scores are rounded before they are kept: what is read back is shown as what was not."""
     found = order.found[:room]
     return Listing(
         question,
         [one.candidate.memory for one in found],
-        [min(one.evidence.score, below) for one in found],
+        [min(round(one.evidence.score, 6), below) for one in found],
         [one.evidence.similarity for one in found],
         order.complete or len(order.found) >= room,
     )
