@@ -91,8 +91,8 @@ FIGURE = Figure(
     bound=1.1,
     why="What grows with the number of episodes ends a back-fill of a million. A tenth is room for allocators, and for caches that are not "
     "full yet.",
-    how="A fresh `infinicon up`; after a warm-up with full queues the Apollo 13 transcript goes in three times, each time into a namespace of its own, "
-    "so that the thirds are equal work. Resident memory (RSS) of the API and of each worker is read twice a second.",
+    how="A fresh `infinicon up`; after a warm-up with full queues the Apollo 13 transcript goes in three times, each time into a "
+    "namespace of its own, so that the thirds are equal work. Resident memory (RSS) of the API and of each worker is read twice a second.",
     rounds=1,
     quick_rounds=1,
     measure=measure,
