@@ -1,7 +1,7 @@
 """What a plug-in implements. Each Protocol is found by an entry point and proved by a suite in infinicon.testing.
 
-Groups: infinicon.extractors, infinicon.embedders, infinicon.token_counters. An entry point names a callable that takes the Settings and returns
-the plug-in.
+Groups: infinicon.extractors, infinicon.embedders, infinicon.token_counters. An entry point names a callable that takes the
+Settings and returns the plug-in.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from infinicon.api.gate import Gate
 from infinicon.api.readiness import Readiness
 from infinicon.api.routes import (
     administration,
+    context,
     corrections,
     events,
     health,
@@ -34,7 +35,7 @@ from infinicon.operations import ready
 from infinicon.runtime import Runtime
 from infinicon.tasks.enqueue import Dispatcher
 
-ROUTES = (ingest, query, hydrate, tombstone, corrections, policy, jobs, events, keys, administration, health)
+ROUTES = (ingest, query, hydrate, context, tombstone, corrections, policy, jobs, events, keys, administration, health)
 
 
 def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infinicon.domain import QUERY_DEPTH, QUERY_SECONDS
+from infinicon.domain import MOST_SEGMENTS, QUERY_DEPTH, QUERY_SECONDS
 from infinicon.errors import Detail
 
 KIB = 1024
@@ -36,6 +36,10 @@ QUERY_LIMIT = 1_000
 QUERY_LIMIT_DEFAULT = 10
 FILTERED = 16
 """Types, and states, that a filter names: more than there are, so that repeats do no harm."""
+
+TASK_CHARACTERS = 8_192
+TOKENS = 2**53 - 1
+"""The largest number that every JSON reader takes for an integer."""
 
 REFS = 1_000
 
@@ -89,6 +93,8 @@ def document(*, body_bytes: int, concurrent_requests: int, wait_seconds: float) 
         "queryLimitDefault": QUERY_LIMIT_DEFAULT,
         "queryDepth": QUERY_DEPTH,
         "queryCursorSeconds": QUERY_SECONDS,
+        "taskCharacters": TASK_CHARACTERS,
+        "contextSegments": MOST_SEGMENTS,
         "refsPerRequest": REFS,
         "correctionsPerEpisode": CORRECTIONS,
         "reasonCharacters": REASON_CHARACTERS,

@@ -20,6 +20,7 @@ from infinicon.api.openapi_parts import (
     parameter,
     scope_parameters,
 )
+from infinicon.api.wire.context import AssembleContextReply, AssembleContextRequest
 from infinicon.api.wire.hydrate import HydrateReply, HydrateRequest
 from infinicon.api.wire.ingest import IngestEpisode, IngestReply, IngestRequest
 from infinicon.api.wire.jobs import GetJobRequest, Job
@@ -37,6 +38,8 @@ MODELS: Sequence[type[Body]] = (
     QueryReply,
     HydrateRequest,
     HydrateReply,
+    AssembleContextRequest,
+    AssembleContextReply,
     GetJobRequest,
     Job,
     MemoryApiError,
@@ -60,8 +63,8 @@ fields are tolerated. Times are RFC 3339 with a zone, within the years 0001 to 9
 
 **Waiting.** `consistency: indexed` on ingest answers when every created or deduplicated episode is visible to query; otherwise the
 answer is 504 `index_timeout`, whose `details` hold `jobId` and `results` (the episodes are stored all the same), and `failed` with
-the error of each episode that failed on its way. `consistency: strong` on query waits for what was accepted in the scope before;
-otherwise the answer is 504 `consistency_unavailable`.
+the error of each episode that failed on its way. `consistency: strong` on query and assembleContext waits for what was accepted in
+the scope before; otherwise the answer is 504 `consistency_unavailable`.
 
 **Events.** A cursor is opaque, and good for the scope it was given for: `invalid_cursor` where it was never given, was changed, or
 stands before what is kept or behind the last event; `scope_mismatch` where it is another scope's.
@@ -110,6 +113,20 @@ HYDRATE = operation(
     permission=Permission.HYDRATE,
     statuses=WITH_BODY,
     example={"scope": SCOPE, "refs": [EPISODE_REF], "includeProvenance": True},
+)
+ASSEMBLE_CONTEXT = operation(
+    "assembleContext",
+    "Assemble what an agent should know for a task, within a budget",
+    request=AssembleContextRequest,
+    reply=AssembleContextReply,
+    permission=Permission.ASSEMBLE,
+    statuses=(*WITH_BODY, 504),
+    example={
+        "scope": SCOPE,
+        "task": "Plan the weekend with Rosa.",
+        "budget": {"maxTokens": 2000, "reservedTokens": 500},
+        "format": "text",
+    },
 )
 GET_JOB = operation(
     "getJob",

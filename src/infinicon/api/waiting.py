@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 
 from infinicon.api import limits
-from infinicon.domain import Caller, Scope
+from infinicon.domain import Caller, Permission, Scope
 from infinicon.errors import InfiniconError, Internal, Overloaded, Unavailable
 from infinicon.operations import waiting
 from infinicon.store.database import Database
@@ -43,6 +43,7 @@ class ForPending:
     caller: Caller
     scope: Scope
     before: datetime
+    permission: Permission
     done: asyncio.Future[Outcome] = field(default_factory=asyncio.Future)
 
 
@@ -61,9 +62,11 @@ class WaitingRoom:
         """Whether none of the episodes was pending any more before patience ran out. Raises Overloaded, Unavailable."""
         return await self._wait(ForIndex(tenant, set(episodes)))
 
-    async def until_nothing_pending(self, caller: Caller, scope: Scope, before: datetime) -> bool:
+    async def until_nothing_pending(
+        self, caller: Caller, scope: Scope, before: datetime, permission: Permission = Permission.QUERY
+    ) -> bool:
         """Whether what was accepted before the moment was processed before patience ran out. Raises what the operation raises."""
-        return await self._wait(ForPending(caller, scope, before))
+        return await self._wait(ForPending(caller, scope, before, permission))
 
     def close(self) -> None:
         """Send everybody home, so that a stopping server need not wait for them."""
@@ -145,7 +148,7 @@ class WaitingRoom:
             if place in busy:
                 continue
             try:
-                if waiting.pending(self._database, waiter.caller, waiter.scope, waiter.before):
+                if waiting.pending(self._database, waiter.caller, waiter.scope, waiter.before, waiter.permission):
                     busy.add(place)
                 else:
                     outcomes[waiter] = None

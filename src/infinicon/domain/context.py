@@ -91,3 +91,8 @@ class WorkingContext:
     truncated: bool
     warnings: Sequence[ContextWarning]
     generated_at: datetime
+
+    @property
+    def text(self) -> str:
+        """The context as it goes into a prompt."""
+        return "".join(segment.unit for segment in self.segments)

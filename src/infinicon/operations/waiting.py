@@ -24,14 +24,16 @@ def failed(database: Database, tenant: int, episodes: Collection[UUID]) -> dict[
         return waiting.failed(tenant, tx, episodes)
 
 
-def pending(database: Database, caller: Caller, scope: Scope, before: datetime) -> bool:
+def pending(
+    database: Database, caller: Caller, scope: Scope, before: datetime, permission: Permission = Permission.QUERY
+) -> bool:
     """Whether anything that the scope accepted until `before` is still on its way.
 
     Raises:
-        Unauthorized: the key may not query this scope.
+        Unauthorized: the key lacks the permission for this scope.
     """
     with database.transaction(caller.tenant) as tx:
-        return waiting.pending(scopes.resolve(tx, caller, scope, Permission.QUERY), tx, before)
+        return waiting.pending(scopes.resolve(tx, caller, scope, permission), tx, before)
 
 
 def now(database: Database) -> datetime:

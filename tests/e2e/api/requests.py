@@ -13,7 +13,7 @@ from infinicon.cli.client import Wire
 from infinicon.cli.instance import Client, Instance
 
 JSON = {"Content-Type": "application/json"}
-ROUTES = ("/v0/ingest", "/v0/query", "/v0/hydrate", "/v0/get-job", "/v0/subscribe")
+ROUTES = ("/v0/ingest", "/v0/query", "/v0/hydrate", "/v0/assemble-context", "/v0/get-job", "/v0/subscribe")
 NIL = "00000000-0000-0000-0000-000000000000"
 
 
@@ -33,6 +33,7 @@ def valid_body(path: str, scope: Wire) -> Wire:
         "/v0/ingest": {"episodes": [note()]},
         "/v0/query": {"query": "gate code"},
         "/v0/hydrate": {"refs": [{"id": NIL, "type": "episode", "scope": scope}]},
+        "/v0/assemble-context": {"task": "Open the gate.", "budget": {"maxTokens": 100}},
         "/v0/get-job": {"jobId": NIL},
         "/v0/subscribe": {},
     }

@@ -8,6 +8,8 @@ from uuid import UUID
 from infinicon.domain import (
     NIL_ID,
     ActorRef,
+    ContextBudget,
+    ContextSegment,
     ContextWarning,
     EventPage,
     EventType,
@@ -33,6 +35,7 @@ from infinicon.domain import (
     Span,
     Stage,
     Status,
+    WorkingContext,
 )
 
 SCOPE = Scope("acme", "notes", "agent-1", "session-1", {"project": "apollo"})
@@ -54,6 +57,41 @@ INGEST_REPLY = IngestReply(
 )
 QUERY_REPLY = QueryReply(
     [Hit(ATOM, 0.5, "semantic", [EPISODE], [WARNING]), Hit(EPISODE, 0.25, "lexical")], [WARNING], "cursor-2"
+)
+CONTEXT = WorkingContext(
+    scope=SCOPE,
+    task="Open the gate.",
+    budget=ContextBudget(100, 5, 10),
+    segments=[
+        ContextSegment(
+            ref=ATOM,
+            content="The gate code is on the blue tag.",
+            who="Ada",
+            when=WHEN,
+            score=0.5,
+            reason="has “gate”",
+            provenance=Provenance(
+                [SourceRef(EPISODE, Span(3, 9, "/0/text"))], ActorRef("builtin@1", "plugin"), WHEN, "extract", 0.5
+            ),
+            tokens=20,
+            unit="[Ada, 2026-11-30 10:00] The gate code is on the blue tag.\n",
+        ),
+        ContextSegment(
+            ref=EPISODE,
+            content="It rains.",
+            who=None,
+            when=WHEN,
+            score=0.0,
+            reason="",
+            provenance=Provenance([SourceRef(EPISODE)], ActorRef("u-1", "user"), WHEN, "ingest"),
+            tokens=12,
+            unit="[2026-11-30 10:00] It rains.\n",
+        ),
+    ],
+    token_estimate=32,
+    truncated=True,
+    warnings=[ContextWarning("required_ref_omitted", "it is stale", [ATOM], {"reason": "stale"})],
+    generated_at=WHEN,
 )
 EPISODE_OBJECT = Memory(
     id=EPISODE.id,

@@ -11,6 +11,7 @@ from openapi_spec_validator import validate
 from infinicon import domain
 from infinicon.api import limits, openapi
 from infinicon.api.app import ROUTES
+from infinicon.api.wire import context as context_wire
 from infinicon.api.wire import events as events_wire
 from infinicon.api.wire import hydrate as hydrate_wire
 from infinicon.api.wire import ingest as ingest_wire
@@ -19,7 +20,11 @@ from infinicon.api.wire import query as query_wire
 from infinicon.errors import IndexTimeout
 from infinicon.operations.ingest import INTERACTIVE_EPISODES
 from infinicon.settings import Settings
-from tests.unit.api.samples import EVENT_PAGE, HYDRATE_REPLY, INGEST_REPLY, JOB, JOBS_PAGE, QUERY_REPLY
+from tests.unit.api.samples import CONTEXT, EVENT_PAGE, HYDRATE_REPLY, INGEST_REPLY, JOB, JOBS_PAGE, QUERY_REPLY
+
+ASSEMBLE = context_wire.Assemble(
+    domain.AssembleRequest(CONTEXT.scope, CONTEXT.task, CONTEXT.budget), strong=False, text=True, unreadable=[]
+)
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +103,7 @@ def test_the_examples_are_what_the_parsers_take(document: dict[str, Any]) -> Non
         "/v0/ingest": lambda body: ingest_wire.parse(body, None),
         "/v0/query": query_wire.parse,
         "/v0/hydrate": hydrate_wire.parse,
+        "/v0/assemble-context": context_wire.parse,
         "/v0/get-job": jobs_wire.parse,
         "/v0/subscribe": events_wire.parse,
         "/v0/jobs/{jobId}/cancel": jobs_wire.parse_change,
@@ -124,6 +130,7 @@ def validator(document: dict[str, Any], schema: dict[str, Any]) -> Draft202012Va
             "post",
             hydrate_wire.to_wire(hydrate_wire.Hydrate(domain.HydrateRequest(JOB[0], []), []), HYDRATE_REPLY),
         ),
+        ("/v0/assemble-context", "post", context_wire.to_wire(ASSEMBLE, CONTEXT)),
         ("/v0/get-job", "post", jobs_wire.to_wire(JOB[1])),
         ("/v0/jobs/{jobId}", "get", jobs_wire.to_wire(JOB[1])),
         ("/v0/jobs", "get", jobs_wire.page_to_wire(JOBS_PAGE)),

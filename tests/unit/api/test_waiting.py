@@ -37,7 +37,9 @@ class Script:
         self._ask((tenant, frozenset(episodes)))
         return self.pending_episodes & set(episodes)
 
-    def pending(self, _database: Database, _caller: Caller, _scope: Scope, before: datetime) -> bool:
+    def pending(
+        self, _database: Database, _caller: Caller, _scope: Scope, before: datetime, _permission: Permission
+    ) -> bool:
         self._ask(before)
         return self.busy_since is not None and self.busy_since < before
 

@@ -114,7 +114,7 @@ class Hydrate:
 def parse(body: bytes) -> Hydrate:
     """Read a request. A ref whose id is no UUID is not sent on: it is missing. Raises InvalidRequest."""
     checked = check(HydrateRequest, strict_json.loads(body))
-    sent = [(_echo(ref), read_ref(ref)) for ref in checked.refs]
+    sent = [(echo(ref), read_ref(ref)) for ref in checked.refs]
     request = domain.HydrateRequest(
         scope=scope_of(checked.scope),
         refs=[ref for _, ref in sent if ref is not None],
@@ -123,7 +123,8 @@ def parse(body: bytes) -> Hydrate:
     return Hydrate(request, sent)
 
 
-def _echo(sent: MemoryRef) -> dict[str, Any]:
+def echo(sent: MemoryRef) -> dict[str, Any]:
+    """A ref as it was sent."""
     return {"id": sent.id, "type": sent.type, "scope": scope_to_wire(scope_of(sent.scope))}
 
 
@@ -162,13 +163,13 @@ def _memory_to_wire(memory: domain.Memory) -> dict[str, Any]:
         confidence=memory.confidence,
         occurredAt=optional_time(memory.occurred_at),
         expiresAt=optional_time(memory.expires_at),
-        provenance=None if memory.provenance is None else _provenance_to_wire(memory.provenance),
+        provenance=None if memory.provenance is None else provenance_to_wire(memory.provenance),
     )
     wire["content"] = memory.content  # null is a value here
     return wire
 
 
-def _provenance_to_wire(provenance: domain.Provenance) -> dict[str, Any]:
+def provenance_to_wire(provenance: domain.Provenance) -> dict[str, Any]:
     return present(
         sourceRefs=[_source_to_wire(source) for source in provenance.source_refs],
         producedBy=actor_to_wire(provenance.produced_by),

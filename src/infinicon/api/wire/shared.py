@@ -161,7 +161,12 @@ def fault_to_wire(fault: domain.Fault) -> dict[str, Detail]:
 def warnings_to_wire(warnings: Sequence[domain.ContextWarning]) -> list[dict[str, Any]] | None:
     """None where there are none: the field is left out."""
     return [
-        present(code=warning.code, message=warning.message, refs=[ref_to_wire(ref) for ref in warning.refs] or None)
+        present(
+            code=warning.code,
+            message=warning.message,
+            refs=[ref_to_wire(ref) for ref in warning.refs] or None,
+            metadata=dict(warning.metadata) or None,
+        )
         for warning in warnings
     ] or None
 
