@@ -79,8 +79,6 @@ def found(
 
 
 def _owner_url(data_dir: Path | None) -> str:
-    from infinicon.embedded.bootstrap import owner_url
-
     given = settings().owner_database_url.get_secret_value()
     if given and data_dir is None:
         return given
@@ -90,6 +88,9 @@ def _owner_url(data_dir: Path | None) -> str:
             f"no running infinicon in {directory}",
             "start one, name its --data-dir, or set INFINICON_OWNER_DATABASE_URL to the database's owner",
         )
+    # Here and not above: where the database is somebody else's, what runs one here need not be installed.
+    from infinicon.embedded.bootstrap import owner_url
+
     return owner_url(directory)
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from infinicon.cli.faults import CommandFailed, WrongUsage
 from infinicon.cli.output import note, show_json
-from infinicon.embedded.bootstrap import APP, OWNER, RESULTS, SWEEPER
 from infinicon.embedded.files import write_new
-from infinicon.embedded.postgres import DATABASE
+from infinicon.store.ownership import APP, RESULTS, SWEEPER
 
+OWNER = "infinicon_owner"
+DATABASE = "infinicon"
 SCRAM_ROUNDS = 4096  # what Postgres takes by default; the passwords have 256 random bits of their own
 
 CONTAINER_USER = 1000  # as docker-compose.yml and the Dockerfiles say

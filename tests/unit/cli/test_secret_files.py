@@ -9,8 +9,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from infinicon.cli import secret_files
 from infinicon.cli.faults import CommandFailed, WrongUsage
 from infinicon.cli.secret_files import GROUPS, run, scram_verifier
+from infinicon.embedded import bootstrap, postgres
 from infinicon.settings import SECRETS, Settings
 
 NAMES = {name for group in GROUPS for name in group}
@@ -105,6 +107,11 @@ def test_a_host_that_is_none_is_refused_before_anything_is_made(tmp_path: Path, 
         run(tmp_path / "new", database=host, broker="valkey", as_json=False)
 
     assert not (tmp_path / "new").exists()
+
+
+def test_names_are_those_of_the_embedded_start() -> None:
+    """Data moves from one to the other without a change of owner."""
+    assert (secret_files.OWNER, secret_files.DATABASE) == (bootstrap.OWNER, postgres.DATABASE)
 
 
 def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
