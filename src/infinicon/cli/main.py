@@ -29,8 +29,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _end(fault.message, fault.exit_code, fault.remedy)
     except InfiniconError as fault:
         _end(fault.message, exits.FAILED, str(fault.details.get("remedy", "")))
-    except BrokenPipeError:
-        _leave_a_closed_pipe()
 
 
 def _leave_in_peace_while_loading() -> None:
@@ -41,12 +39,6 @@ def _leave_in_peace_while_loading() -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave)
-
-
-def _leave_a_closed_pipe() -> None:
-    """Whoever read our output has seen enough (`infinicon export … | head`). Python must not complain again when it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(128 + signal.SIGPIPE)
 
 
 def _end(message: str, code: int, remedy: str = "") -> None:

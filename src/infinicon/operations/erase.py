@@ -39,7 +39,7 @@ def erase(database: Database, caller: Caller, scope: Scope, reason: str, metadat
             raise NotFound("there is no such namespace")
         job = new_id()
         jobs.insert(key, tx, job, jobs.ERASE, Lane.BULK, None, 1)
-        erasures.specify(Erasure(key, reason, caller.key, metadata), tx, job)
+        erasures.specify(key, tx, job, Erasure(key, reason, caller.key, metadata))
         found = jobs.fold(key, tx, job)
     assert found is not None  # it was inserted in this transaction
     return found
@@ -62,7 +62,7 @@ def _slice(database: Database, tenant: int, job: UUID) -> int:
         erasure = erasures.take(tenant, tx, job)
         if erasure is None:
             return 0
-        ids = erasures.following(erasure, tx, job, SLICE)
+        ids = erasures.following(erasure.scope, tx, job, erasure, SLICE)
         if not ids:
             erasures.complete(tenant, tx, job)
             return 0

@@ -33,21 +33,35 @@ TAKE = text("""
 """)
 
 # Episodes first: what is derived from them follows. Whatever else is left then goes for its own sake, unless only some episodes were meant.
-MATCHING = """
-    m.tenant = :tenant AND m.namespace = :namespace AND m.status <> 'tombstoned'
+NEXT = text("""
+    SELECT m.id FROM memories m
+    WHERE m.tenant = :tenant AND m.namespace = :namespace AND m.status <> 'tombstoned' AND m.type = 'episode'
       AND m.created_at <= (SELECT j.created_at FROM jobs j WHERE j.tenant = :tenant AND j.id = :job)
       AND (CAST(:agent_id AS text) IS NULL OR m.agent_id = :agent_id)
       AND (CAST(:session_id AS text) IS NULL OR m.session_id = :session_id)
       AND (CAST(:filters AS jsonb) IS NULL OR m.filters @> CAST(:filters AS jsonb))
-      AND (CAST(:metadata AS jsonb) IS NULL OR (m.type = 'episode' AND m.metadata @> CAST(:metadata AS jsonb)))
-"""
-NEXT = text(f"""
-    SELECT m.id FROM memories m WHERE {MATCHING} AND m.type = 'episode' ORDER BY m.id LIMIT :limit
-""")  # noqa: S608 - a constant of ours, which two statements share
-NEXT_DERIVED = text(f"""
-    SELECT m.id FROM memories m WHERE {MATCHING} AND m.type <> 'episode' ORDER BY m.id LIMIT :limit
-""")  # noqa: S608 - the same
-COUNT = text(f"SELECT count(*) FROM memories m WHERE {MATCHING} AND m.type = 'episode'")  # noqa: S608 - the same
+      AND (CAST(:metadata AS jsonb) IS NULL OR m.metadata @> CAST(:metadata AS jsonb))
+    ORDER BY m.id LIMIT :limit
+""")
+NEXT_DERIVED = text("""
+    SELECT m.id FROM memories m
+    WHERE m.tenant = :tenant AND m.namespace = :namespace AND m.status <> 'tombstoned' AND m.type <> 'episode'
+      AND m.created_at <= (SELECT j.created_at FROM jobs j WHERE j.tenant = :tenant AND j.id = :job)
+      AND (CAST(:agent_id AS text) IS NULL OR m.agent_id = :agent_id)
+      AND (CAST(:session_id AS text) IS NULL OR m.session_id = :session_id)
+      AND (CAST(:filters AS jsonb) IS NULL OR m.filters @> CAST(:filters AS jsonb))
+      AND CAST(:metadata AS jsonb) IS NULL
+    ORDER BY m.id LIMIT :limit
+""")
+COUNT = text("""
+    SELECT count(*) FROM memories m
+    WHERE m.tenant = :tenant AND m.namespace = :namespace AND m.status <> 'tombstoned' AND m.type = 'episode'
+      AND m.created_at <= (SELECT j.created_at FROM jobs j WHERE j.tenant = :tenant AND j.id = :job)
+      AND (CAST(:agent_id AS text) IS NULL OR m.agent_id = :agent_id)
+      AND (CAST(:session_id AS text) IS NULL OR m.session_id = :session_id)
+      AND (CAST(:filters AS jsonb) IS NULL OR m.filters @> CAST(:filters AS jsonb))
+      AND (CAST(:metadata AS jsonb) IS NULL OR m.metadata @> CAST(:metadata AS jsonb))
+""")
 
 SET_TOTAL = text("UPDATE jobs SET total = :total WHERE tenant = :tenant AND id = :job")
 ADVANCE = text("""
@@ -59,9 +73,8 @@ COMPLETE = text("""
 """)
 
 
-def specify(erasure: Erasure, tx: Transaction, job: UUID) -> None:
+def specify(scope: ScopeKey, tx: Transaction, job: UUID, erasure: Erasure) -> None:
     """Say what the job, which was inserted just now, erases, and how many episodes that are."""
-    scope = erasure.scope
     spec = {
         "reason": erasure.reason,
         "key": None if erasure.key is None else str(erasure.key),
@@ -69,7 +82,7 @@ def specify(erasure: Erasure, tx: Transaction, job: UUID) -> None:
         "filters": scope.named.filters,
     }
     tx.execute(SPECIFY, {"tenant": scope.tenant, "job": job, "spec": json.dumps(spec)})
-    total = tx.execute(COUNT, _parameters(erasure, job)).scalar_one()
+    total = tx.execute(COUNT, _parameters(scope, job, erasure)).scalar_one()
     tx.execute(SET_TOTAL, {"tenant": scope.tenant, "job": job, "total": total})
 
 
@@ -83,10 +96,10 @@ def take(tenant: int, tx: Transaction, job: UUID) -> Erasure | None:
     return Erasure(ScopeKey(tenant, row.namespace, named), row.spec["reason"], key, row.spec["metadata"])
 
 
-def following(erasure: Erasure, tx: Transaction, job: UUID, limit: int) -> list[UUID]:
+def following(scope: ScopeKey, tx: Transaction, job: UUID, erasure: Erasure, limit: int) -> list[UUID]:
     """What goes next."""
     for statement in (NEXT, NEXT_DERIVED):
-        found = [row.id for row in tx.execute(statement, {**_parameters(erasure, job), "limit": limit})]
+        found = [row.id for row in tx.execute(statement, {**_parameters(scope, job, erasure), "limit": limit})]
         if found:
             return found
     return []
@@ -102,8 +115,7 @@ def complete(tenant: int, tx: Transaction, job: UUID) -> None:
     tx.execute(COMPLETE, {"tenant": tenant, "job": job})
 
 
-def _parameters(erasure: Erasure, job: UUID) -> dict[str, object]:
-    scope = erasure.scope
+def _parameters(scope: ScopeKey, job: UUID, erasure: Erasure) -> dict[str, object]:
     return {
         "tenant": scope.tenant,
         "namespace": scope.namespace,
