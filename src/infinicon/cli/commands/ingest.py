@@ -35,11 +35,15 @@ class OnError(enum.StrEnum):
     skip = "skip"
 
 
-EPILOG = """Examples: infinicon ingest notes/ --namespace home --wait; infinicon ingest export.zip.jsonl.gz -n home --label spring;
-tail -f chat.jsonl | infinicon ingest - -n home --lane interactive; infinicon ingest turns.jsonl.gz -n sgd --map
-content=t,speaker=s,dedupeKey=d+i,metadata.dialogue=d
+EPILOG = """The same command again adds nothing twice: it goes on where it was interrupted or killed. Formats, --map, keys: docs/ingest.md.
 
-The same command again adds nothing twice: it goes on where it was killed. Formats, --map and keys: docs/ingest.md."""
+\b
+Examples:
+  infinicon ingest notes/ --namespace home --wait
+  infinicon ingest conversations.json --namespace home --label chatgpt
+  tail -f chat.jsonl | infinicon ingest - --namespace home --lane interactive
+  infinicon ingest turns.jsonl.gz --namespace sgd --map content=t,speaker=s,dedupeKey=d+i
+"""
 
 
 @app.command(epilog=EPILOG)

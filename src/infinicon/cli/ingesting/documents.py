@@ -26,6 +26,7 @@ STREAMED = (*MESSAGES, "episodes", "conversations")
 CHUNK_BYTES = 256 * 1024
 LONGEST_TOKEN = 16
 """A fault that lies further than this before the end of what was read is none of a value that goes on: `-Infinity`, `\\ud83d\\ude00`."""
+ENDS_EARLY = "not JSON: it ends too early"
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 
@@ -123,13 +124,13 @@ class _Document:
 
     def _object(self, outside: Iterator[int]) -> Iterator[Item]:
         """The elements of an array that may be long; the object itself where it has none."""
-        begin, first = self.place(), self._passed
+        place, begin = self.place(), self._passed
         members: dict[str, Any] = {}
         streamed = False
         self._skip("{")
         while self._next() != "}":
-            if self._next() != '"':
-                raise Malformed("not JSON: a name is missing")
+            if (character := self._next()) != '"':
+                raise Malformed("not JSON: a name is missing" if character else ENDS_EARLY)
             name = self._value()
             self._next()
             self._skip(":")
@@ -140,14 +141,14 @@ class _Document:
                 value = self._value()
                 if not streamed:
                     members[name] = value
-                    self._check_length(self._passed - first)
+                    self._check_length(self._passed - begin)
             if self._next() != "}":
                 self._skip(",")
                 if self._next() == "}":
                     raise Malformed("not JSON: a comma too many")
         self._skip("}")
         if not streamed:
-            yield Item(begin, members, index=next(outside))
+            yield Item(place, members, index=next(outside))
 
     def _value(self) -> Any:
         """The value that begins here. More is read, each time twice as much, for as long as it may go on."""
@@ -193,7 +194,7 @@ class _Document:
     def _skip(self, character: str) -> None:
         if self._text[self._at : self._at + 1] != character:
             ended = self._ended and self._at == len(self._text)
-            raise Malformed("not JSON: it ends too early" if ended else f"not JSON: {character} is missing")
+            raise Malformed(ENDS_EARLY if ended else f"not JSON: {character} is missing")
         self._at += 1
 
     def _pass(self, end: int) -> None:

@@ -174,7 +174,7 @@ class _Run:
             parts.insert(0, f"{meter.number} of {self._sources}, {visible(meter.name)}")
         if self._sender.tally.trouble:
             parts.append(f"waiting: {self._sender.tally.trouble}")
-        return "  ".join(parts)
+        return " · ".join(parts)
 
     def _rejected(self, place: Place, code: str, reason: str) -> None:
         self._display.note(visible(f"infinicon: {place}: rejected, {code}: {reason}"))

@@ -100,7 +100,7 @@ def until_indexed(
 
 def _line(standing: Standing, pace: Pace) -> str:
     left = pace.left(standing.total - standing.done - standing.failed)
-    return "  ".join(
+    return " · ".join(
         [
             f"indexed {standing.done:,} of {standing.total:,}",
             f"{pace.rate:,.0f} a second",

@@ -122,6 +122,8 @@ def test_numbers_and_surrogates_are_as_in_lines() -> None:
         ("{1: 2}", "a name is missing", 1),
         ('{"a"; 2}', "not JSON", 1),
         ('{"a": 1', "ends too early", 1),
+        ("{", "ends too early", 1),
+        ('{"a": 1,', "ends too early", 1),
         ("[NaN]", "NaN", 1),
         ("[-Infinity]", "NaN or Infinity", 1),
         ("[" + "[" * 100_000, "nests too deeply", 1),

@@ -350,7 +350,7 @@ def test_progress_says_where_it_is(client: Client, tmp_path: Path) -> None:
         read.add(second, 10 * second)
 
     assert shown._line(pace, read) == (
-        "1 of 2, a.jsonl  25%  1,234 episodes  50 a second  0:30 left  waiting: the server answers 429 overloaded"
+        "1 of 2, a.jsonl · 25% · 1,234 episodes · 50 a second · 0:30 left · waiting: the server answers 429 overloaded"
     )
 
 
