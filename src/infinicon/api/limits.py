@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infinicon.domain import MOST_SEGMENTS, QUERY_DEPTH, QUERY_SECONDS
+from infinicon.domain import CHAIN_STEPS, MOST_SEGMENTS, QUERY_DEPTH, QUERY_SECONDS
 from infinicon.errors import Detail
 
 KIB = 1024
@@ -96,6 +96,7 @@ def document(*, body_bytes: int, concurrent_requests: int, wait_seconds: float) 
         "taskCharacters": TASK_CHARACTERS,
         "contextSegments": MOST_SEGMENTS,
         "refsPerRequest": REFS,
+        "chainSteps": CHAIN_STEPS,
         "correctionsPerEpisode": CORRECTIONS,
         "reasonCharacters": REASON_CHARACTERS,
         "jobsPerPage": JOBS,

@@ -69,16 +69,20 @@ from infinicon.domain.kinds import (
 )
 from infinicon.domain.memory import (
     ActorRef,
+    LinkEnds,
     Memory,
     MemoryRef,
     Provenance,
     SourceRef,
     Span,
+    Step,
+    Tombstone,
 )
 from infinicon.domain.policy import (
     Policy,
 )
 from infinicon.domain.query import (
+    CHAIN_STEPS,
     QUERY_DEPTH,
     QUERY_SECONDS,
     Hit,
@@ -94,6 +98,7 @@ from infinicon.domain.scope import (
 )
 
 __all__ = [
+    "CHAIN_STEPS",
     "DEFAULT_TOKENIZER",
     "MEMORY_EVENTS",
     "MOST_SEGMENTS",
@@ -130,6 +135,7 @@ __all__ = [
     "Json",
     "Key",
     "Lane",
+    "LinkEnds",
     "LinkType",
     "Memory",
     "MemoryEvent",
@@ -151,8 +157,10 @@ __all__ = [
     "Stage",
     "Stats",
     "Status",
+    "Step",
     "SubscribeRequest",
     "TokenCounts",
+    "Tombstone",
     "TombstoneReply",
     "TombstoneRequest",
     "TombstoneResult",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from infinicon.domain.kinds import Json, MemoryType, Status
+from infinicon.domain.kinds import Cascade, Json, LinkType, MemoryType, Status
 from infinicon.domain.scope import Scope
 
 
@@ -38,24 +38,63 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SourceRef:
-    """One source of a derived object, with the span of the source's text where there is one."""
+    """One source of a derived object, with the span of the source's text where there is one. Its status may be tombstoned."""
 
     ref: MemoryRef
     span: Span | None = None
+    status: Status = Status.ACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One edge of a provenance chain: `derived` comes from `source`; `link` is the edge itself."""
+
+    link: MemoryRef
+    derived: MemoryRef
+    source: SourceRef
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
+    """The newest sources of a derived object, and who derived it.
+
+    `chain`, where it was asked for, has every edge that leads from the object back to its episodes, nearest first, each once.
+    `truncated`: there are more sources, or steps, than are shown.
+    """
+
     source_refs: Sequence[SourceRef]
     produced_by: ActorRef
     created_at: datetime
     transformation: str
     confidence: float | None = None
+    chain: Sequence[Step] | None = None
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LinkEnds:
+    """What a link joins."""
+
+    type: LinkType
+    start: MemoryRef
+    end: MemoryRef
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """What is left of a memory that was deleted: when, why, how far it went. `key` None: its time was over. `kept_until`: an audit
+    sees the content until then."""
+
+    created_at: datetime
+    reason: str
+    cascade: Cascade
+    key: UUID | None
+    kept_until: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One durable memory object: episode, atom or consolidation (`type` says which fields are set)."""
+    """One durable memory object: episode, atom, consolidation or link (`type` says which fields are set)."""
 
     id: UUID
     type: MemoryType
@@ -75,3 +114,5 @@ class Memory:
     occurred_at: datetime | None = None
     expires_at: datetime | None = None
     provenance: Provenance | None = None
+    ends: LinkEnds | None = None
+    tombstone: Tombstone | None = None

@@ -51,11 +51,18 @@ class QueryReply:
     cursor: str | None = None
 
 
+CHAIN_STEPS = 1_000
+"""So many steps of one memory's provenance chain are shown, the nearest."""
+
+
 @dataclass(frozen=True, slots=True)
 class HydrateRequest:
+    """`include_provenance` adds the chain back to episodes. `include_tombstoned` is for those who may audit."""
+
     scope: Scope
     refs: Sequence[MemoryRef]
     include_provenance: bool = False
+    include_tombstoned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

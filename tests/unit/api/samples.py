@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
 from infinicon.domain import (
     NIL_ID,
     ActorRef,
+    Cascade,
     ContextBudget,
     ContextSegment,
     ContextWarning,
@@ -23,6 +25,8 @@ from infinicon.domain import (
     JobsPage,
     JobsSummary,
     JobStatus,
+    LinkEnds,
+    LinkType,
     Memory,
     MemoryEvent,
     MemoryRef,
@@ -35,6 +39,8 @@ from infinicon.domain import (
     Span,
     Stage,
     Status,
+    Step,
+    Tombstone,
     WorkingContext,
 )
 
@@ -122,7 +128,36 @@ ATOM_OBJECT = Memory(
     confidence=0.5,
     provenance=Provenance([SourceRef(EPISODE, Span(0, 33))], ActorRef("builtin", "plugin"), WHEN, "extract", 0.5),
 )
-HYDRATE_REPLY = HydrateReply([EPISODE_OBJECT, ATOM_OBJECT], [])
+LINK = MemoryRef(UUID("019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3f"), MemoryType.LINK, SCOPE)
+LINK_OBJECT = Memory(
+    id=LINK.id,
+    type=MemoryType.LINK,
+    scope=SCOPE,
+    status=Status.ACTIVE,
+    created_at=WHEN,
+    updated_at=None,
+    created_by=ActorRef("builtin", "plugin"),
+    content=None,
+    ends=LinkEnds(LinkType.DERIVED_FROM, ATOM, EPISODE),
+)
+CHAINED_OBJECT = replace(
+    ATOM_OBJECT,
+    provenance=Provenance(
+        [SourceRef(EPISODE, status=Status.TOMBSTONED)],
+        ActorRef("builtin", "plugin"),
+        WHEN,
+        "extract",
+        chain=[Step(LINK, ATOM, SourceRef(EPISODE, Span(0, 33), Status.TOMBSTONED))],
+        truncated=True,
+    ),
+)
+GONE_OBJECT = replace(
+    ATOM_OBJECT,
+    status=Status.TOMBSTONED,
+    content=None,
+    tombstone=Tombstone(WHEN, "asked for", Cascade.NONE, UUID(int=7), WHEN),
+)
+HYDRATE_REPLY = HydrateReply([EPISODE_OBJECT, ATOM_OBJECT, LINK_OBJECT, CHAINED_OBJECT, GONE_OBJECT], [])
 JOB = (
     SCOPE,
     Job(

@@ -36,6 +36,13 @@ class HydrateRequest(Body):
     scope: Scope
     refs: Annotated[list[MemoryRef], Field(min_length=1, max_length=limits.REFS)]
     include_provenance: bool = False
+    """Adds the chain that leads from each derived object back to its episodes."""
+    include_tombstoned: bool = False
+    """Deleted memories come as objects, with what the namespace's policy keeps of them for an audit. Needs the permission `audit`, which
+    `admin` does not stand for."""
+
+
+LifecycleStatus = Literal["active", "disputed", "superseded", "tombstoned", "pending", "failed"]
 
 
 class Span(Body):
@@ -51,34 +58,62 @@ class Span(Body):
 class SourceRef(MemoryRef):
     span: Span | SkipJsonSchema[None] = None
     """Where in the source it stands."""
+    status: LifecycleStatus
+    """Of the source. One that is tombstoned, or whose time is over, is named here and cannot be hydrated."""
+
+
+class ProvenanceStep(Body):
+    """One edge of a chain: what was derived, and a source of it."""
+
+    link: MemoryRef
+    derived: MemoryRef
+    source: SourceRef
 
 
 class Provenance(Body):
     source_refs: Annotated[list[SourceRef], Field(min_length=1)]
-    """What it was made of."""
+    """What it was made of: the newest 1,000, the oldest of them first."""
     produced_by: ActorRef
     """The plug-in that made it."""
     created_at: Time
     transformation: str
     """What was done: `extract` for an atom."""
     confidence: float | SkipJsonSchema[None] = None
+    chain: list[ProvenanceStep] | SkipJsonSchema[None] = None
+    """With includeProvenance: every edge that leads from here back to episodes, at any depth, nearest first and each once."""
+    truncated: bool | SkipJsonSchema[None] = None
+    """true where there are more sources than are shown, or more steps than `chainSteps`."""
+
+
+class Tombstone(Body):
+    """What is left of a deleted memory."""
+
+    created_at: Time
+    """When it was deleted."""
+    reason: str
+    """As the request gave it."""
+    cascade_policy: Literal["none", "mark_derived_stale", "tombstone_derived"]
+    key_id: str | SkipJsonSchema[None] = None
+    """Whose key asked for it; absent where its time was over."""
+    kept_until: Time | SkipJsonSchema[None] = None
+    """Until when an audit sees its content; absent where nothing was kept."""
 
 
 class Memory(Body):
-    """An episode, atom or consolidation; the fields of one kind are absent from the others."""
+    """An episode, atom, consolidation or link; the fields of one kind are absent from the others."""
 
     id: str
-    type: Literal["episode", "atom", "consolidation"]
+    type: Literal["episode", "atom", "consolidation", "link"]
     scope: Scope
-    status: Literal["active", "disputed", "superseded", "tombstoned", "pending", "failed"]
+    status: LifecycleStatus
     """`pending` until it is indexed."""
     created_at: Time
     updated_at: Time | SkipJsonSchema[None] = None
     created_by: ActorRef
     """Who stored it."""
     metadata: JsonObject
-    content: SkipValidation[Any]
-    """A string, or the JSON value that was sent."""
+    content: SkipValidation[Any] = None
+    """A string, or the JSON value that was sent. A link has none; of a tombstoned memory it is null where nothing is kept."""
     tags: list[str] | SkipJsonSchema[None] = None
     content_type: str | SkipJsonSchema[None] = None
     """Of an episode."""
@@ -94,6 +129,26 @@ class Memory(Body):
     expires_at: Time | SkipJsonSchema[None] = None
     provenance: Provenance | SkipJsonSchema[None] = None
     """Of derived objects: an atom always carries it, any other where includeProvenance asks for it and it has one."""
+    link_type: (
+        Literal[
+            "derived_from",
+            "supports",
+            "contradicts",
+            "supersedes",
+            "mentions",
+            "same_as",
+            "corrects",
+            "invalidates",
+        ]
+        | SkipJsonSchema[None]
+    ) = None
+    """Of a link."""
+    start: Annotated[MemoryRef | SkipJsonSchema[None], Field(alias="from")] = None
+    """Of a link: where it begins, such as the memory that was derived."""
+    end: Annotated[MemoryRef | SkipJsonSchema[None], Field(alias="to")] = None
+    """Of a link: where it ends, such as the source."""
+    tombstone: Tombstone | SkipJsonSchema[None] = None
+    """Of a tombstoned memory, for who may audit."""
 
 
 class HydrateReply(Body):
@@ -119,6 +174,7 @@ def parse(body: bytes) -> Hydrate:
         scope=scope_of(checked.scope),
         refs=[ref for _, ref in sent if ref is not None],
         include_provenance=checked.include_provenance,
+        include_tombstoned=checked.include_tombstoned,
     )
     return Hydrate(request, sent)
 
@@ -164,9 +220,23 @@ def _memory_to_wire(memory: domain.Memory) -> dict[str, Any]:
         occurredAt=optional_time(memory.occurred_at),
         expiresAt=optional_time(memory.expires_at),
         provenance=None if memory.provenance is None else provenance_to_wire(memory.provenance),
+        tombstone=None if memory.tombstone is None else _tombstone_to_wire(memory.tombstone),
     )
+    if memory.ends is not None:
+        ends = memory.ends
+        return {**wire, "linkType": ends.type.value, "from": ref_to_wire(ends.start), "to": ref_to_wire(ends.end)}
     wire["content"] = memory.content  # null is a value here
     return wire
+
+
+def _tombstone_to_wire(tombstone: domain.Tombstone) -> dict[str, Any]:
+    return present(
+        createdAt=time_to_wire(tombstone.created_at),
+        reason=tombstone.reason,
+        cascadePolicy=tombstone.cascade.value,
+        keyId=None if tombstone.key is None else str(tombstone.key),
+        keptUntil=optional_time(tombstone.kept_until),
+    )
 
 
 def provenance_to_wire(provenance: domain.Provenance) -> dict[str, Any]:
@@ -176,11 +246,21 @@ def provenance_to_wire(provenance: domain.Provenance) -> dict[str, Any]:
         createdAt=time_to_wire(provenance.created_at),
         transformation=provenance.transformation,
         confidence=provenance.confidence,
+        chain=None if provenance.chain is None else [_step_to_wire(step) for step in provenance.chain],
+        truncated=provenance.truncated or None,
     )
 
 
+def _step_to_wire(step: domain.Step) -> dict[str, Any]:
+    return {
+        "link": ref_to_wire(step.link),
+        "derived": ref_to_wire(step.derived),
+        "source": _source_to_wire(step.source),
+    }
+
+
 def _source_to_wire(source: domain.SourceRef) -> dict[str, Any]:
-    wire = ref_to_wire(source.ref)
+    wire = {**ref_to_wire(source.ref), "status": source.status.value}
     if source.span is not None:
         wire["span"] = {"start": source.span.start, "end": source.span.end, "path": source.span.path}
     return wire

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -10,7 +11,16 @@ from infinicon.api.wire import hydrate as wire
 from infinicon.api.wire.shared import ref_to_wire
 from infinicon.domain import HydrateReply, MemoryRef
 from infinicon.errors import InvalidRequest
-from tests.unit.api.samples import ATOM, ATOM_OBJECT, EPISODE, EPISODE_OBJECT
+from tests.unit.api.samples import (
+    ATOM,
+    ATOM_OBJECT,
+    CHAINED_OBJECT,
+    EPISODE,
+    EPISODE_OBJECT,
+    GONE_OBJECT,
+    LINK,
+    LINK_OBJECT,
+)
 
 SCOPE = {"tenantId": "acme", "namespaceId": "notes"}
 KNOWN = ref_to_wire(EPISODE)
@@ -90,6 +100,49 @@ def test_an_episode_keeps_null_content() -> None:
 def test_an_atom_names_the_span_of_its_source() -> None:
     (atom,) = wire.to_wire(parse([KNOWN]), HydrateReply([ATOM_OBJECT], []))["objects"]
 
-    assert atom["provenance"]["sourceRefs"] == [{**KNOWN, "span": {"start": 0, "end": 33, "path": ""}}]
+    assert atom["provenance"]["sourceRefs"] == [
+        {**KNOWN, "status": "active", "span": {"start": 0, "end": 33, "path": ""}}
+    ]
+    assert not {"chain", "truncated"} & atom["provenance"].keys()
     assert atom["provenance"]["producedBy"] == {"id": "builtin", "kind": "plugin"}
     assert "contentType" not in atom
+
+
+def test_a_chain_names_links_and_the_states_of_sources() -> None:
+    (atom,) = wire.to_wire(parse([KNOWN]), HydrateReply([CHAINED_OBJECT], []))["objects"]
+    found = atom["provenance"]
+
+    assert found["sourceRefs"] == [{**KNOWN, "status": "tombstoned"}]
+    assert found["truncated"] is True
+    (step,) = found["chain"]
+    assert (step["link"], step["derived"]) == (ref_to_wire(LINK), ref_to_wire(ATOM))
+    assert step["source"] == {**KNOWN, "status": "tombstoned", "span": {"start": 0, "end": 33, "path": ""}}
+
+
+def test_a_link_has_ends_and_no_content() -> None:
+    (link,) = wire.to_wire(parse([ref_to_wire(LINK)]), HydrateReply([LINK_OBJECT], []))["objects"]
+
+    assert (link["type"], link["linkType"], link["status"]) == ("link", "derived_from", "active")
+    assert (link["from"], link["to"], link["metadata"]) == (ref_to_wire(ATOM), KNOWN, {})
+    assert not {"content", "provenance", "tombstone"} & link.keys()
+
+
+def test_what_is_left_of_a_deleted_memory() -> None:
+    (gone,) = wire.to_wire(parse([ref_to_wire(ATOM)]), HydrateReply([GONE_OBJECT], []))["objects"]
+
+    assert (gone["status"], gone["content"]) == ("tombstoned", None)
+    assert gone["tombstone"] == {
+        "createdAt": "2026-11-30T10:00:00.120000Z",
+        "reason": "asked for",
+        "cascadePolicy": "none",
+        "keyId": str(UUID(int=7)),
+        "keptUntil": "2026-11-30T10:00:00.120000Z",
+    }
+
+
+def test_deleted_memories_are_asked_for_by_name() -> None:
+    assert not parse([KNOWN]).request.include_tombstoned
+    assert parse([KNOWN], includeTombstoned=True).request.include_tombstoned
+    for other in (None, 1, "true"):
+        with pytest.raises(InvalidRequest):
+            parse([KNOWN], includeTombstoned=other)
