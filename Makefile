@@ -17,7 +17,7 @@ else echo '$(VENV) could not be made; the lines above say why'; fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit bench chaos clean
+.PHONY: help setup demo test lint unit bench chaos docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 16
@@ -54,6 +54,9 @@ chaos: setup ## the tests that kill processes
 bench: setup ## the figures of docs/performance.md; QUICK=1 for a look, ARGS='--only pipeline' for one, DATA=DIR for recall
 	$(BIN)/python -m bench $(if $(QUICK),--quick) $(if $(DATA),--data '$(DATA)') $(ARGS)
 
+docs: setup ## what the code says of itself in docs/: settings, API, commands and what they print
+	$(BIN)/python -m docs.generate
+
 clean: ## remove .venv and what tools left behind
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
-	find src tests workers beat bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests workers beat bench docs -name __pycache__ -type d -prune -exec rm -rf {} +

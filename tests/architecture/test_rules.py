@@ -45,10 +45,10 @@ def without(sources: list[Source], allowed: dict[str, str]) -> list[Source]:
 @pytest.mark.parametrize(
     ("rule", "folders"),
     [
-        (rules.file_size, ("src/", "workers/", "beat/", "tests/", "bench/")),
-        (rules.function_sizes, ("src/", "workers/", "beat/", "tests/", "bench/")),
-        (rules.module_docstring, ("src/", "workers/", "beat/", "bench/")),
-        (rules.module_names, ("src/", "workers/", "beat/", "bench/")),
+        (rules.file_size, ("src/", "workers/", "beat/", "tests/", "bench/", "docs/")),
+        (rules.function_sizes, ("src/", "workers/", "beat/", "tests/", "bench/", "docs/")),
+        (rules.module_docstring, ("src/", "workers/", "beat/", "bench/", "docs/")),
+        (rules.module_names, ("src/", "workers/", "beat/", "bench/", "docs/")),
         (rules.scope_first, ("src/infinicon/store/",)),
         (rules.built_sql, ("src/",)),
     ],

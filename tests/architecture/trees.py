@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("src", "workers", "beat", "tests", "bench")
+FOLDERS = ("src", "workers", "beat", "tests", "bench", "docs")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
