@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -35,6 +35,31 @@ class OnError(enum.StrEnum):
     skip = "skip"
 
 
+FilesArgument: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE…", help="Files, folders of them, or - for standard input; gzip is unpacked."),
+]
+FormatOption: TypeAlias = Annotated[Format, typer.Option(help="What the input is, where its name does not say it.")]
+MapOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--map", metavar="TARGET=FIELD,…", help="Which fields of other JSON are which of an episode."),
+]
+AuthorOption: TypeAlias = Annotated[
+    str | None, typer.Option("--author", "--speaker", help="Who says it, where the input does not.")
+]
+SourceOption: TypeAlias = Annotated[
+    str | None, typer.Option(help="What the input is called in keys and messages, instead of the file's name.")
+]
+PatienceOption: TypeAlias = Annotated[
+    float, typer.Option(min=0, help="Seconds without any success before it gives up on a busy server.")
+]
+WaitOption: TypeAlias = Annotated[
+    bool, typer.Option("--wait", help="End when everything is indexed; exit code 1 if some failed.")
+]
+DryRunOption: TypeAlias = Annotated[
+    bool, typer.Option("--dry-run", help="Read, count, show the first episode, send nothing.")
+]
+
 EPILOG = """The same command again adds nothing twice: it goes on where it was interrupted or killed. Formats, --map, keys: docs/ingest.md.
 
 \b
@@ -48,41 +73,23 @@ Examples:
 
 @app.command(epilog=EPILOG)
 def ingest(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE…", help="Files, folders of them, or - for standard input; gzip is unpacked."),
-    ],
+    files: FilesArgument,
     *,
     namespace: NamespaceOption = None,
     agent: Annotated[str | None, typer.Option(help="The agent whose memory it becomes.")] = None,
     session: Annotated[str | None, typer.Option(help="The session that it belongs to.")] = None,
-    label: Annotated[
-        str | None, typer.Option(help="Groups the jobs; made of the first file's name if not given.")
-    ] = None,
+    label: Annotated[str | None, typer.Option(help="Groups the jobs; made of the files' names if not given.")] = None,
     lane: Annotated[Lane, typer.Option(help="Whether it goes ahead of other work.")] = Lane.bulk,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="End when everything is indexed; exit code 1 if some failed.")
-    ] = False,
-    format: Annotated[Format, typer.Option(help="What the input is, where its name does not say it.")] = Format.auto,  # noqa: A002 - names the option
-    map: Annotated[  # noqa: A002 - names the option
-        str | None,
-        typer.Option(metavar="TARGET=FIELD,…", help="Which fields of other JSON lines are which of an episode."),
-    ] = None,
-    author: Annotated[
-        str | None, typer.Option("--author", "--speaker", help="Who says it, where the input does not.")
-    ] = None,
-    source: Annotated[
-        str | None, typer.Option(help="What the input is called in keys and messages, instead of the file's name.")
-    ] = None,
+    wait: WaitOption = False,
+    format: FormatOption = Format.auto,  # noqa: A002 - it names the option
+    fields: MapOption = None,
+    author: AuthorOption = None,
+    source: SourceOption = None,
     on_error: Annotated[OnError, typer.Option(help="What a line does that cannot be read.")] = OnError.stop,
     in_flight: Annotated[int, typer.Option(min=1, max=64, help="Requests at once.")] = 4,
     batch: Annotated[int, typer.Option(min=1, max=1000, help="Episodes in a request, up to 4 MiB together.")] = 500,
-    patience: Annotated[
-        float, typer.Option(min=0, help="Seconds without any success before it gives up on a busy server.")
-    ] = 600.0,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Read, count, show the first episode, send nothing.")
-    ] = False,
+    patience: PatienceOption = 600.0,
+    dry_run: DryRunOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     json: JsonOption = False,
     url: UrlOption = None,
@@ -95,8 +102,8 @@ def ingest(
     from infinicon.cli.ingesting.shaping import Defaults
 
     found = sources.expand(files, source)
-    fields = None if map is None else FieldMap.parse(map)
-    reader = formats.Reader(formats.Format(format.value), fields, Defaults(author, agent, session))
+    mapped = None if fields is None else FieldMap.parse(fields)
+    reader = formats.Reader(formats.Format(format.value), mapped, Defaults(author, agent, session))
     if dry_run:
         rehearse(found, reader, batch=batch, skip=on_error is OnError.skip, as_json=json)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
 from collections import deque
 from typing import TextIO
@@ -48,6 +49,7 @@ class Display:
         self._live = self._stream.isatty()
         self._quiet = quiet
         self._drawn = False
+        self._lock = threading.RLock()  # those who send have notes, too
         self._last = time.monotonic() if not self._live else 0.0
 
     def is_due(self) -> bool:
@@ -55,25 +57,25 @@ class Display:
 
     def show(self, line: str) -> None:
         self._last = time.monotonic()
-        if self._live:
-            width = shutil.get_terminal_size().columns - 1
-            self._stream.write(CLEAR + clipped(line, width))
-            self._drawn = True
-        else:
-            self._stream.write(line + "\n")
-        self._stream.flush()
+        width = shutil.get_terminal_size().columns - 1
+        with self._lock:
+            self._stream.write(CLEAR + clipped(line, width) if self._live else line + "\n")
+            self._stream.flush()
+            self._drawn = self._live
 
     def note(self, line: str) -> None:
         """Something that stays, above the line."""
-        self.clear()
-        self._stream.write(line + "\n")
-        self._stream.flush()
+        with self._lock:
+            self.clear()
+            self._stream.write(line + "\n")
+            self._stream.flush()
 
     def clear(self) -> None:
-        if self._drawn:
-            self._stream.write(CLEAR)
-            self._stream.flush()
-            self._drawn = False
+        with self._lock:
+            if self._drawn:
+                self._stream.write(CLEAR)
+                self._stream.flush()
+                self._drawn = False
 
 
 def duration(seconds: float) -> str:

@@ -66,7 +66,7 @@ def ingest(client: Client, sources: Sequence[Source], reader: Reader, options: O
     """
     run = _Run(client, sources, reader, options)
     with _signals(run.interrupt):
-        failure = run.send() or run.wait()
+        failure = run.send() or run.wait() or run.shortfall()
     _print(run.summary(failure), as_json=options.as_json, quiet=options.quiet)
     if failure is not None:
         raise failure
@@ -97,7 +97,7 @@ class _Run:
         self._sender.stopping.set()
 
     def send(self) -> CommandFailed | None:
-        """Read and send; what kept it from going in whole, if anything did."""
+        """Read and send; what ended it early, if anything did."""
         self._sender.start()
         threading.Thread(target=self._read, daemon=True).start()
         pace, read = Pace(), Pace()
@@ -133,8 +133,10 @@ class _Run:
             return self._sender.failure
         if self._interrupted:
             return Interrupted("interrupted", "the same command goes on from here; nothing is added twice")
-        if self._reading.failure is not None:
-            return self._reading.failure
+        return self._reading.failure
+
+    def shortfall(self) -> CommandFailed | None:
+        """What a run that came to its end could not bring in."""
         rejected = self._sender.tally.rejected.total()
         if rejected or self._reading.counts.broken:
             return CommandFailed(

@@ -13,12 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from infinicon.cli.faults import WrongUsage
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 STDIN = "-"
 HEAD_BYTES = 64 * 1024
@@ -241,7 +238,7 @@ class _Rewound(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override] # what BufferedReader and gzip hand in
         view = memoryview(buffer).cast("B")
         data = self._head[: len(view)] or self._rest.read(len(view)) or b""
         self._head = self._head[len(data) :]

@@ -304,6 +304,15 @@ def test_what_is_not_indexed_is_a_failure(
     assert f"indexed: 1 of 10, {failed} failed" in done.out
 
 
+def test_what_was_rejected_is_no_reason_not_to_wait(fake: FakeServer, ingest: Ingest, tmp_path: Path) -> None:
+    fake.standings.extend([standing(0, 0), standing(0, 1)])
+    done = ingest(lines(tmp_path / "a.jsonl", 1, "refuse me"), wait=True)
+
+    assert done.fault is not None
+    assert "1 rejected" in done.fault.message
+    assert done.wire["indexed"] == {"done": 1, "failed": 0, "total": 10}
+
+
 def test_ctrl_c_while_it_is_indexed(fake: FakeServer, ingest: Ingest, tmp_path: Path) -> None:
     former = signal.signal(signal.SIGINT, signal.default_int_handler)
     fake.standings.extend([standing(0, 0), standing(1, 1)])
