@@ -90,7 +90,8 @@ def test_a_slice_costs_what_is_in_it(app: Database, large: ScopeKey, cut: list[t
 
     def used(statement: TextClause, **more: object) -> set[str]:
         known = {**bounds, **more}
-        return indexes(scans(app, large.tenant, statement, {name: known[name] for name in statement.compile().params}))
+        found = scans(app, large.tenant, statement, {name: known[name] for name in statement.compile().params})
+        return indexes([scan for scan in found if not scan[1].startswith("staged_vectors")])  # nothing is staged here
 
     assert used(slices.MEMORIES_OF) & {"memories_pkey", "memories_namespace_idx"}
     assert "space_rows_chunk_key" in used(slices.CLEAR)

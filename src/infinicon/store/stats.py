@@ -13,10 +13,10 @@ MEMORIES = text("""
 """)
 PIPELINE = text("""
     SELECT state, count(*) AS number FROM queued_episodes
-    WHERE tenant = :tenant AND namespace = :namespace GROUP BY state ORDER BY state
+    WHERE tenant = :tenant AND namespace = :namespace AND upto IS NULL GROUP BY state ORDER BY state
 """)
 JOBS = text("""
-    SELECT status, count(*) AS number FROM jobs
+    SELECT status, count(*) AS number FROM folded_jobs
     WHERE tenant = :tenant AND namespace = :namespace GROUP BY status ORDER BY status
 """)
 COUNTERS = text("""

@@ -22,7 +22,7 @@ LANES = text("""
            count(*) FILTER (WHERE state = 'claimed') AS claimed,
            count(*) FILTER (WHERE state = 'failed') AS failed,
            coalesce(extract(epoch FROM now() - min(queued_at) FILTER (WHERE state IN ('waiting', 'claimed'))), 0) AS oldest
-    FROM queued_episodes WHERE tenant = :tenant GROUP BY lane ORDER BY lane
+    FROM queued_episodes WHERE tenant = :tenant AND upto IS NULL GROUP BY lane ORDER BY lane
 """)
 
 TROUBLED = text("""

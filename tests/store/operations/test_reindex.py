@@ -8,7 +8,7 @@ import pytest
 
 from infinicon.domain import JobStatus, Lane
 from infinicon.operations.dispatch import LaneLimits
-from infinicon.store import slices
+from infinicon.store import slices, status
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import Pipeline
 from tests.store.operations.indexes import COUNTED, COUNTERS, INDEX, ORPHANS, TEXTS, answers, fill, reindexed
@@ -92,6 +92,8 @@ def test_nobody_waits_for_it(pipeline: Pipeline, sql: Sql) -> None:
     fill(pipeline)
     pipeline.reindex()
     assert pipeline.query("heron").warnings == []
+    with pipeline.app.transaction(pipeline.caller.tenant) as tx:
+        assert status.lanes(pipeline.caller.tenant, tx) == []  # slices are no episodes
     reply = pipeline.put("Something that came later.", lane=Lane.BULK)
     assert [warning.code for warning in pipeline.query("heron").warnings] == ["eventual_consistency"]
     pipeline.limits = LaneLimits(1, 10_000, 100)
@@ -107,16 +109,16 @@ def test_only_what_lives_is_indexed(pipeline: Pipeline, sql: Sql) -> None:
     tenant = pipeline.caller.tenant
     fill(pipeline)
     gone: dict[str, UUID] = {}
-    for status in ("tombstoned", "failed"):
+    for ending in ("tombstoned", "failed"):
         ((memory,),) = sql(
             """UPDATE memories SET status = %s WHERE tenant = %s AND id = (
                  SELECT memory FROM space_rows WHERE tenant = %s AND memory <> ALL(%s) LIMIT 1) RETURNING id""",
-            status,
+            ending,
             tenant,
             tenant,
             list(gone.values()),
         )
-        gone[status] = memory
+        gone[ending] = memory
     ((gone["expired"],),) = sql(
         """UPDATE memories SET expires_at = now() - interval '1 second' WHERE tenant = %s AND id = (
              SELECT memory FROM space_rows WHERE tenant = %s AND memory <> ALL(%s) LIMIT 1) RETURNING id""",
