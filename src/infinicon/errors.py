@@ -145,11 +145,15 @@ class InvalidContent(InfiniconError):
 
 
 class Overloaded(InfiniconError):
-    """More requests than the process takes at once; try again after `Retry-After`."""
+    """More requests than the process takes at once, or a key may make in a minute; try again after `retry_after` seconds."""
 
     code = "overloaded"
     retryable = True
     http_status = 429
+
+    def __init__(self, message: str, *, details: Mapping[str, Detail] | None = None, retry_after: int = 1) -> None:
+        super().__init__(message, details=details)
+        self.retry_after = retry_after
 
 
 class Unavailable(InfiniconError):

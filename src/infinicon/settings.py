@@ -70,7 +70,14 @@ class Settings(BaseSettings):
     port: int = Field(8420, ge=0, le=65535, description="The port of the API; 0 takes a free one.")
     max_body_bytes: int = Field(32 * 1024 * 1024, ge=1024, description="A larger request body is refused (413).")
     max_concurrent_requests: int = Field(
-        200, ge=1, description="More requests than this in work at once are refused (429)."
+        256,
+        ge=1,
+        description="More requests than this in work at once are refused (429); one key may have half of them, one tenant three quarters.",
+    )
+    key_requests_per_minute: int = Field(
+        6_000,
+        ge=0,
+        description="Requests a minute of one key, in each API process; more are refused (429). 0 is no limit.",
     )
     index_wait: float = Field(60.0, gt=0, le=600, description="Seconds that consistency `indexed` and `strong` wait.")
 
@@ -207,6 +214,7 @@ WHEN_WRONG: Mapping[str, str] = {
     "port": "the API ends at once where the port is taken.",
     "max_body_bytes": "too small, and requests of many episodes are refused; too large, and a few requests fill the memory.",
     "max_concurrent_requests": "too few, and clients are told to come back while there is room; too many, and all get slow together.",
+    "key_requests_per_minute": "too low, and busy clients are told to come back; none, and one client may take all there is.",
     "index_wait": "too short, and they end in 504 although all goes well; longer than a proxy waits, and the proxy answers.",
     "extractor": "API and workers end at once and name the entry points that there are.",
     "embedder": "encoder and embed worker end at once and name the entry points that there are.",

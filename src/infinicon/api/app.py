@@ -13,6 +13,7 @@ from infinicon.api import errors, limits, openapi
 from infinicon.api.body import BodyLimit
 from infinicon.api.entry import House
 from infinicon.api.gate import Gate
+from infinicon.api.rates import Rates
 from infinicon.api.readiness import Readiness
 from infinicon.api.routes import (
     administration,
@@ -67,7 +68,9 @@ def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # it would export the text of exceptions
     )
     waiting = WaitingRoom(runtime.database, settings.index_wait)
-    app.state.house = House(runtime, dispatcher, waiting, Readiness(look), Streams(runtime))
+    app.state.house = House(
+        runtime, dispatcher, waiting, Readiness(look), Streams(runtime), Rates(settings.key_requests_per_minute)
+    )
     for module in ROUTES:
         app.include_router(module.router)
     errors.install(app)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ParamSpec, TypeVar
 
 from fastapi import Depends, Request
@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
 from infinicon.api import body, gate
+from infinicon.api.rates import Rates
 from infinicon.api.readiness import Readiness
 from infinicon.api.streams import Streams
 from infinicon.api.waiting import WaitingRoom
@@ -33,6 +34,7 @@ class House:
     waiting: WaitingRoom
     readiness: Readiness
     streams: Streams
+    rates: Rates = field(default_factory=Rates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,13 @@ def house_of(request: Request) -> House:
 
 
 async def admit(request: Request) -> Call:
-    """Authenticate, then read the body where the method has one."""
+    """Authenticate, count the request as the key's, then read the body where the method has one."""
     house = house_of(request)
     caller = await in_thread(keys.authenticate, house.runtime.database, bearer_token(request.headers))
+    house.rates.take(caller.key)
+    slot = request.scope.get(gate.SLOT)
+    if slot is not None:
+        slot.belong_to(caller)
     return Call(house, caller, request, await body.read(request) if request.method == "POST" else b"")
 
 

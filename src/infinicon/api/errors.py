@@ -39,7 +39,9 @@ def response(fault: InfiniconError, *, status: int | None = None) -> Response:
     headers = {}
     if isinstance(fault, Unauthorized) and not fault.authenticated:
         headers["WWW-Authenticate"] = 'Bearer realm="infinicon"'
-    if isinstance(fault, Overloaded | Unavailable):
+    if isinstance(fault, Overloaded):
+        headers["Retry-After"] = str(fault.retry_after)
+    if isinstance(fault, Unavailable):
         headers["Retry-After"] = RETRY_AFTER_SECONDS
     return answer(fault.to_wire(), status=status or status_of(fault), headers=headers)
 

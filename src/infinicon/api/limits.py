@@ -70,7 +70,7 @@ THREADS = 64
 """Requests that work at once; the others queue for a thread, in order."""
 
 
-def document(*, body_bytes: int, concurrent_requests: int, wait_seconds: float) -> dict[str, Detail]:
+def document(*, body_bytes: int, concurrent_requests: int, key_requests: int, wait_seconds: float) -> dict[str, Detail]:
     """The object `x-limits` of the OpenAPI document. Sizes are bytes of UTF-8, lengths are Unicode code points."""
     return {
         "bodyBytes": body_bytes,
@@ -109,6 +109,7 @@ def document(*, body_bytes: int, concurrent_requests: int, wait_seconds: float) 
         "streamHeartbeatSeconds": HEARTBEAT_SECONDS,
         "streamStallSeconds": STREAM_STALL_SECONDS,
         "concurrentRequests": concurrent_requests,
+        "keyRequestsPerMinute": key_requests,
         "waitingRequests": WAITING_REQUESTS,
         "waitSeconds": wait_seconds,
         "headSeconds": HEAD_SECONDS,

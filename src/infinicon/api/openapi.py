@@ -66,11 +66,16 @@ answer is 504 `index_timeout`, whose `details` hold `jobId` and `results` (the e
 the error of each episode that failed on its way. `consistency: strong` on query and assembleContext waits for what was accepted in
 the scope before; otherwise the answer is 504 `consistency_unavailable`.
 
+**Pages of query.** A cursor leads to the next page of the same answer: scope, query and filters are sent along as they were, and no ref
+comes twice. `invalid_cursor` where it was never given, is older than `queryCursorSeconds`, or belongs to another query or other
+filters; `scope_mismatch` where it is another scope's.
+
 **Events.** A cursor is opaque, and good for the scope it was given for: `invalid_cursor` where it was never given, was changed, or
 stands before what is kept or behind the last event; `scope_mismatch` where it is another scope's.
 
 **Limits** are in `x-limits`: sizes in bytes of UTF-8, lengths in Unicode code points. A body over its limit is 413. More
-requests at once than `concurrentRequests` are 429 with Retry-After.
+requests at once than `concurrentRequests` are 429 with Retry-After; one key may have half of these places, one tenant three quarters.
+So are more than `keyRequestsPerMinute` of one key (0: no limit), counted in each process of the API.
 """
 
 INGEST = operation(
@@ -170,6 +175,7 @@ def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
     document["x-limits"] = limits.document(
         body_bytes=settings.max_body_bytes,
         concurrent_requests=settings.max_concurrent_requests,
+        key_requests=settings.key_requests_per_minute,
         wait_seconds=settings.index_wait,
     )
     return document

@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from uuid import UUID
 
 from starlette.types import Message, Receive, Scope, Send
 
+from infinicon.api import errors
 from infinicon.api.gate import SLOT, Gate
+from infinicon.domain import Caller
+from infinicon.errors import Overloaded
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -81,3 +85,76 @@ def test_a_request_that_breaks_gives_its_place_back() -> None:
         return gate.taken
 
     assert asyncio.run(scenario()) == 0
+
+
+def caller(tenant: int, key: int) -> Caller:
+    return Caller(tenant, f"tenant-{tenant}", UUID(int=key), frozenset())
+
+
+def admitting(callers: list[Caller], release: asyncio.Event) -> App:
+    """An app that counts each request as the next caller's, as entry does, and keeps it until it is told to answer."""
+
+    async def app(scope: Scope, _receive: Receive, send: Send) -> None:
+        try:
+            scope[SLOT].belong_to(callers.pop(0))
+        except Overloaded as fault:
+            await errors.response(fault)(scope, _receive, send)
+            return
+        await release.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    return app
+
+
+def statuses_of(callers: list[Caller], capacity: int) -> list[int]:
+    """What becomes of requests of these callers that are all there at once; and that they leave nothing behind."""
+
+    async def scenario() -> list[int]:
+        release = asyncio.Event()
+        gate = Gate(admitting(list(callers), release), capacity)
+        working = [asyncio.create_task(status_of(gate, "/v0/ingest")) for _ in callers]
+        for _ in range(3):
+            await asyncio.sleep(0)
+        release.set()
+        done = await asyncio.gather(*working)
+        assert (gate.taken, gate._of_key, gate._of_tenant) == (0, {}, {})
+        return done
+
+    return asyncio.run(scenario())
+
+
+def test_a_key_gets_half_of_the_places_and_leaves_the_others() -> None:
+    callers = [caller(1, 1)] * 10 + [caller(2, 2)] * 2
+
+    assert statuses_of(callers, 12) == [200] * 6 + [429] * 4 + [200] * 2
+
+
+def test_a_tenant_gets_three_quarters_with_all_its_keys() -> None:
+    callers = [caller(1, key) for key in (1, 2, 3) for _ in range(4)] + [caller(2, 4)] * 3
+
+    assert statuses_of(callers, 12) == [200] * 9 + [429] * 3 + [200] * 3
+
+
+def test_the_only_place_can_be_had() -> None:
+    assert statuses_of([caller(1, 1)], 1) == [200]
+
+
+def test_who_waits_is_not_counted_any_more() -> None:
+    async def scenario() -> list[int]:
+        release = asyncio.Event()
+        statuses = []
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            scope[SLOT].belong_to(caller(1, 1))
+            scope[SLOT].release()
+            await admitting([caller(1, 1)], release)(scope, receive, send)
+
+        gate = Gate(app, capacity=2)
+        working = [asyncio.create_task(status_of(gate, "/v0/query")) for _ in range(5)]
+        await asyncio.sleep(0)
+        statuses.append(gate.taken)
+        release.set()
+        return statuses + await asyncio.gather(*working)
+
+    assert asyncio.run(scenario()) == [0, 200, 200, 200, 200, 200]
