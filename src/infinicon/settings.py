@@ -23,7 +23,7 @@ PREFIX = "INFINICON_"
 FILE_SUFFIX = "_FILE"
 
 DATABASE_SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
-BROKER_SCHEMES = ("redis", "rediss", "redis+socket", "amqp", "amqps")
+BROKER_SCHEMES = ("redis", "rediss", "redis+socket", "amqp")
 
 
 class SettingsError(Exception):
@@ -49,9 +49,7 @@ class Settings(BaseSettings):
     results_database_url: SecretStr = Field(
         SecretStr(""), description="Postgres as the role infinicon_results: Celery's result rows."
     )
-    broker_url: SecretStr = Field(
-        SecretStr(""), description="The Celery broker: redis, rediss, redis+socket, amqp or amqps."
-    )
+    broker_url: SecretStr = Field(SecretStr(""), description="The Celery broker: redis, rediss, redis+socket or amqp.")
     encoder_url: str = Field("", description="The encoder process: http://host:port or unix:///path/to/socket.")
     database_pool_size: int = Field(
         12, ge=1, le=200, description="Connections a process may open for each role that it uses."

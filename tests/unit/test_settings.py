@@ -152,7 +152,7 @@ def test_a_bad_value_from_a_file_is_not_shown(monkeypatch: pytest.MonkeyPatch, t
         ("DATABASE_URL", "mysql://u:CANARY@h/d", "must start with postgresql://"),
         ("OWNER_DATABASE_URL", "host=h password=CANARY", "must start with postgresql://"),
         ("RESULTS_DATABASE_URL", "postgresql://u:CANARY/x@h:5432/d", "special characters of the password"),
-        ("BROKER_URL", "http://CANARY", "amqps://"),
+        ("BROKER_URL", "http://CANARY", "must start with redis://, rediss://"),
         ("BROKER_URL", "redis://:CANARY#x@h:6379/0", "special characters of the password"),
     ],
 )

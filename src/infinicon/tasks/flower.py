@@ -13,6 +13,7 @@ import signal
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import tornado.httputil
 import tornado.web
@@ -145,6 +146,14 @@ def create(settings: Settings, app: Any, loop: IOLoop) -> Gate:
     return gate
 
 
+def tls_of(broker_url: str) -> dict[str, str] | None:
+    """The TLS options in the query of a rediss URL. Celery reads them there; Flower's own page of queues reads only the setting."""
+    parts = urlsplit(broker_url)
+    if parts.scheme != "rediss":
+        return None
+    return {name: value for name, value in parse_qsl(parts.query) if name.startswith("ssl_")}
+
+
 def run(settings: Settings) -> None:
     """The process behind `infinicon flower`: serves until SIGTERM or SIGINT.
 
@@ -155,6 +164,7 @@ def run(settings: Settings) -> None:
     app = configure(settings)
     # Flower watches; it needs no handler, and so nothing that handlers import.
     app.conf.imports = ()
+    app.conf.broker_use_ssl = tls_of(settings.broker_url.get_secret_value())
     serve(settings, app)
 
 

@@ -133,6 +133,7 @@ def _logging(**_signal: object) -> None:
     for name in QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("celery.app.trace").addFilter(_not_routine)
+    logging.getLogger("celery.beat").addFilter(_in_one_line)
 
 
 def _not_routine(record: logging.LogRecord) -> bool:
@@ -142,3 +143,10 @@ def _not_routine(record: logging.LogRecord) -> bool:
 
 def _close(**_signal: object) -> None:
     logging.getLogger(__name__).info("stopping: running stages may finish, nothing new is taken")
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """While the broker is away, beat would write two stack traces every other second; the exception says it all."""
+    if record.exc_info and isinstance(record.args, tuple) and record.args:
+        record.msg, record.args, record.exc_info = "%s", record.args[:1], None
+    return True

@@ -16,7 +16,7 @@ from tornado.ioloop import IOLoop
 from tornado.netutil import bind_sockets
 
 from infinicon.settings import Settings
-from infinicon.tasks.flower import create, knows, mask_broker, without_text
+from infinicon.tasks.flower import create, knows, mask_broker, tls_of, without_text
 
 USER, PASSWORD = "operator", "pä:ss/word"
 READS = ["/", "/workers", "/tasks", "/api/tasks", "/api/workers", "/api/task/types", "/metrics", "/healthcheck"]
@@ -144,3 +144,19 @@ def test_the_password_of_a_socket_is_masked() -> None:
     mask_broker(stats)
 
     assert "CANARY" not in str(stats)
+
+
+@pytest.mark.parametrize(
+    ("url", "options"),
+    [
+        ("redis://host/0", None),
+        ("amqp://host/v", None),
+        ("rediss://host/0", {}),
+        (
+            "rediss://:p@host/0?ssl_cert_reqs=required&ssl_ca_certs=%2Fca.pem&other=1",
+            {"ssl_cert_reqs": "required", "ssl_ca_certs": "/ca.pem"},
+        ),
+    ],
+)
+def test_flower_gets_the_tls_options_of_the_url(url: str, options: dict[str, str] | None) -> None:
+    assert tls_of(url) == options
