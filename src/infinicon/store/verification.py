@@ -111,8 +111,8 @@ def expression_indexes(connection: psycopg.Connection) -> list[str]:
 def vacuum(connection: psycopg.Connection, *, rewrite: bool) -> None:
     """Remove the dead versions of rows; `rewrite` writes every table anew, under a lock, so that their bytes go too."""
     for schema, table in tables(connection):
-        statement = REWRITE if rewrite else VACUUM
-        connection.execute(statement.format(table=Identifier(schema, table)))
+        cleaning = (REWRITE if rewrite else VACUUM).format(table=Identifier(schema, table))
+        connection.execute(cleaning)
     connection.execute(CHECKPOINT)
 
 

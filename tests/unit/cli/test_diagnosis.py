@@ -12,6 +12,7 @@ import pytest
 
 import infinicon
 from infinicon.cli import diagnosis
+from infinicon.cli.client import Client
 from infinicon.cli.connection import Connection
 
 HEALTHY: dict[str, Any] = {
@@ -47,7 +48,7 @@ def found(
         }
         transport = httpx.MockTransport(lambda request: replies[request.url.path])
 
-        class Fake(diagnosis.Client):
+        class Fake(Client):
             def __init__(self, connection: Connection, *, timeout: float) -> None:
                 super().__init__(connection, timeout=timeout)
                 self.http = httpx.Client(base_url="http://x", transport=transport)
