@@ -170,67 +170,6 @@ OPEN_REINDEX = text("""
 """)
 
 
-# What changes the aim of a job goes one at a time in a namespace. The stages take no part in it, so nobody works behind this lock.
-TAKE_TURN = text("SELECT pg_advisory_xact_lock(hashtextextended('jobs ' || :tenant || ' ' || :namespace, 0))")
-
-# Claimed ones leave their batch as well: what a stage writes, it writes for the episodes that are in its batch then. Rows are locked
-# in the order in which the stages lock them: queued episodes, memories, jobs.
-CANCEL_EPISODES = text("""
-    WITH held AS (
-        SELECT episode FROM queued_episodes
-        WHERE tenant = :tenant AND namespace = :namespace AND job = :job AND state IN ('waiting', 'claimed')
-        ORDER BY episode FOR UPDATE
-    ), cancelled AS (
-        UPDATE queued_episodes q SET state = 'cancelled', batch = NULL, error = CAST(:error AS jsonb)
-        FROM held WHERE q.tenant = :tenant AND q.episode = held.episode
-        RETURNING q.episode
-    )
-    UPDATE memories m SET status = 'failed', updated_at = now()
-    FROM cancelled WHERE m.tenant = :tenant AND m.id = cancelled.episode AND m.status = 'pending'
-""")
-
-CANCEL = text("""
-    UPDATE jobs SET status = 'cancelled', cancelled = true, error = CAST(:error AS jsonb), updated_at = now()
-    WHERE tenant = :tenant AND namespace = :namespace AND id = :job AND status IN ('queued', 'running')
-""")
-
-# The job is locked before its episodes are looked at: no batch of it closes in between, and what is counted here stays true.
-HOLD = text("SELECT type FROM jobs WHERE tenant = :tenant AND namespace = :namespace AND id = :job FOR UPDATE")
-
-REQUEUE = text("""
-    WITH idle AS (
-        SELECT q.episode FROM queued_episodes q
-        WHERE q.tenant = :tenant AND q.namespace = :namespace AND q.job = :job AND q.state IN ('failed', 'cancelled')
-          AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = q.tenant AND m.id = q.episode AND m.status = 'tombstoned')
-        ORDER BY q.episode FOR UPDATE
-    ), queued AS (
-        UPDATE queued_episodes q
-        SET state = 'waiting', error = NULL, queued_at = CASE WHEN q.upto IS NULL THEN now() ELSE q.queued_at END
-        FROM idle WHERE q.tenant = :tenant AND q.episode = idle.episode
-        RETURNING q.episode
-    ), revived AS (
-        UPDATE memories m SET status = 'pending', updated_at = now()
-        FROM queued WHERE m.tenant = :tenant AND m.id = queued.episode AND m.status = 'failed'
-    )
-    SELECT count(*) FROM queued
-""")
-
-# The total is what is done and what is on its way: episodes that other jobs took over meanwhile are no longer this one's.
-REOPEN = text("""
-    UPDATE jobs j
-    SET failed = 0, cancelled = false, error = NULL, updated_at = now(),
-        status = CASE WHEN j.status = 'running' THEN j.status ELSE 'queued' END,
-        total = j.done + (SELECT count(*) FROM queued_episodes q
-                          WHERE q.tenant = :tenant AND q.job = :job AND q.state IN ('waiting', 'claimed'))
-    WHERE j.tenant = :tenant AND j.namespace = :namespace AND j.id = :job
-""")
-
-OPEN_REINDEX = text("""
-    SELECT id FROM jobs
-    WHERE tenant = :tenant AND namespace = :namespace AND type = 'reindex' AND status IN ('queued', 'running')
-""")
-
-
 def insert(scope: ScopeKey, tx: Transaction, job: UUID, type_: str, lane: Lane, label: str | None, total: int) -> None:
     """A new job; one without work is completed at once."""
     tx.execute(
