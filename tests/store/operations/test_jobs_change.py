@@ -312,7 +312,7 @@ def test_a_tombstoned_episode_does_not_come_back(pipeline: Pipeline, sql: Sql) -
     reply = pipeline.put("One.", "Two.")
     pipeline.cancel(reply.job_id)
     sql("UPDATE memories SET status = 'tombstoned' WHERE id = %s", reply.results[0].ref.id)
-    pipeline.retry(reply.job_id)
+    assert pipeline.retry(reply.job_id).progress.total == 1
     pipeline.drain()
 
     assert pipeline.found("One Two") == ["Two."]
