@@ -15,25 +15,31 @@ TYPES = ("episode", "atom", "consolidation", "link")
 PREVIEW = 160
 
 
-def query(client: Client, scope: Wire, text: str, *, limit: int, strong: bool, refs_only: bool, as_json: bool) -> None:
+MARKS = {"disputed_memory_included": "disputed", "superseded_memory_included": "superseded"}
+"""What a hit's warning is called where it stands beside the hit."""
+
+
+def query(client: Client, body: Wire, *, refs_only: bool, as_json: bool) -> None:
     """Ranked memories for a question: with their content, unless only refs are wanted."""
-    body = {"scope": scope, "query": text, "limit": limit, "consistency": "strong" if strong else "eventual"}
     reply = client.post("/v0/query", body)
     hits: list[Wire] = reply["refs"]
     if refs_only and as_json:
         show_json(reply)
         return
-    objects = {} if refs_only else _load(client, scope, [hit["ref"] for hit in hits])
+    objects = {} if refs_only else _load(client, body["scope"], [hit["ref"] for hit in hits])
     if as_json:
-        show_json({"refs": [{**hit, "object": objects.get(hit["ref"]["id"])} for hit in hits]})
+        show_json({**reply, "refs": [{**hit, "object": objects.get(hit["ref"]["id"])} for hit in hits]})
         return
-    for warning in (warning for hit in hits for warning in hit.get("warnings", ())):
-        note(f"warning: {warning['message']}")
+    for warning in reply.get("warnings", ()):
+        # What stands beside the hits it is about is not said once more.
+        if warning["code"] not in MARKS:
+            note(f"warning: {warning['message']}")
     if not hits:
         note("nothing found")
     for rank, hit in enumerate(hits, 1):
         ref = hit["ref"]
-        print(f"{rank:>3}  {hit['score']:.3f}  {ref['type']} {ref['id']}")
+        marks = "".join(f"  {MARKS.get(warning['code'], warning['code'])}" for warning in hit.get("warnings", ()))
+        print(f"{rank:>3}  {hit['score']:.3f}  {ref['type']} {ref['id']}{marks}")
         if ref["id"] in objects:
             _preview(objects[ref["id"]])
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from infinicon.cli.client import Wire
-from infinicon.cli.instance import Client
+from infinicon.cli.instance import Client, Instance
 from tests.e2e.api.requests import NIL, ingest_indexed, note, refusal, send
 
 
@@ -88,3 +88,42 @@ def test_an_atom_leads_back_to_the_text_it_comes_from(client: Client) -> None:
         assert (source["id"], source["type"]) == (episode["id"], "episode")
         assert text[source["span"]["start"] : source["span"]["end"]] == atom["content"]
         assert atom["status"] == "active"
+
+
+def test_the_chain_and_its_links_can_be_hydrated(client: Client) -> None:
+    text = "Rosa moved to Turin in the spring. The orchard gate code is on the blue tag of the third key."
+    (episode,) = ingest_indexed(client, note(text))
+    atoms = [hit["ref"] for hit in client.query("orchard gate code", 5) if hit["ref"]["type"] == "atom"]
+
+    for atom in hydrate(client, *atoms, includeProvenance=True)["objects"]:
+        (step,) = atom["provenance"]["chain"]
+        assert (step["derived"]["id"], step["source"]["id"]) == (atom["id"], episode["id"])
+        span = step["source"]["span"]
+        assert text[span["start"] : span["end"]] == atom["content"]
+        (link,) = hydrate(client, step["link"])["objects"]
+        assert (link["type"], link["linkType"], link["status"]) == ("link", "derived_from", "active")
+        assert (link["from"]["id"], link["to"]["id"]) == (atom["id"], episode["id"])
+    assert all("chain" not in atom["provenance"] for atom in hydrate(client, *atoms)["objects"])
+
+
+def test_what_is_deleted_is_for_an_audit_alone(client: Client, http: httpx.Client, live: Instance) -> None:
+    policy = {"scope": client.scope, "policy": {"auditSeconds": 600}}
+    assert send(http, "/v0/policy", policy).status_code == 200
+    (episode,) = ingest_indexed(client, note("The orchard gate code is on the blue tag.", tags=["gate"]))
+    atom = client.query("orchard gate code", 1)[0]["ref"]
+    request = {"refs": [episode], "reason": "asked for", "cascadePolicy": "tombstone_derived"}
+    client.post("/v0/tombstone", request)
+
+    assert hydrate(client, episode, atom)["missing"] == [episode, atom]
+    shown = hydrate(client, episode, atom, includeTombstoned=True, includeProvenance=True)
+    assert (len(shown["objects"]), shown["missing"]) == (2, [])
+    for found in shown["objects"]:
+        assert (found["status"], found["content"]) == ("tombstoned", "The orchard gate code is on the blue tag.")
+        assert (found["tombstone"]["reason"], found["tombstone"]["cascadePolicy"]) == ("asked for", "tombstone_derived")
+    (source,) = shown["objects"][1]["provenance"]["sourceRefs"]
+    assert (source["id"], source["status"]) == (episode["id"], "tombstoned")
+    wanted = {"tenantId": live.tenant_id, "permissions": ["hydrate", "admin"]}
+    secret = send(http, "/v0/keys", wanted).json()["apiKey"]
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+    body = {"scope": client.scope, "refs": [episode], "includeTombstoned": True}
+    refusal(send(http, "/v0/hydrate", body, headers), 403, "unauthorized")

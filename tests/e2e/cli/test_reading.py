@@ -41,6 +41,31 @@ def test_a_question_is_answered_with_its_source(live: Instance, namespace: str) 
     assert "source" not in run(live, "hydrate", best["ref"]["id"], "-n", namespace).stderr
 
 
+def test_a_question_is_narrowed(live: Instance, namespace: str, client: Client) -> None:
+    ingest_indexed(client, note("The boiler hums.", tags=["heat", "cellar"], metadata={"n": 2}))
+    (old,) = ingest_indexed(client, note("The boiler is green."))
+    ingest_indexed(client, note("The boiler is grey.", supersedes=[old]))
+
+    def found(*options: str) -> set[str]:
+        reply = answer(live, "query", "the boiler", "--namespace", namespace, "--type", "atom", *options)
+        return {hit["object"]["content"] for hit in reply["refs"] if "boiler" in hit["object"]["content"]}
+
+    serviced, hums, green, grey = (
+        "The boiler was serviced in May.",
+        "The boiler hums.",
+        "The boiler is green.",
+        "The boiler is grey.",
+    )
+    assert found() == found("--after", "2020-01-01", "--before", "9999-01-01") == {serviced, hums, grey}
+    assert found("--tag", "heat") == found("--tag", "heat", "--tag", "cellar") == found("--metadata", "n=2") == {hums}
+    assert found("--tag", "heat", "--metadata", "n=1") == found("--before", "2020-01-01") == set()
+    assert found("--superseded") == {serviced, hums, green, grey}
+    text = run(live, "query", "green boiler", "-n", namespace, "--superseded", "--disputed", "--limit", "1").stdout
+    assert "superseded" in text.splitlines()[0]
+    wrong = run(live, "query", "x", "-n", namespace, "--after", "soon")
+    assert (wrong.returncode, "--after" in wrong.stderr) == (2, True)
+
+
 def test_what_is_not_there_is_exit_code_5(live: Instance, namespace: str) -> None:
     done = run(live, "hydrate", "019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3d", "nonsense", "--namespace", namespace)
 

@@ -19,13 +19,33 @@ from infinicon.cli.options import (
 )
 
 
-@app.command(epilog='Example: infinicon query "Where does Rosa live now?" --namespace home')
+@app.command(
+    epilog='Examples: infinicon query "Where does Rosa live now?" --namespace home; '
+    'infinicon query "what was decided" -n home --tag minutes --after 2026-05-01 --metadata project=apollo'
+)
 def query(
     text: Annotated[str, typer.Argument(help="The question, in your own words.")],
+    *,
     namespace: NamespaceOption = None,
     agent: AgentOption = None,
     session: SessionOption = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to show.")] = 10,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", help="Only episode, atom or consolidation; may be repeated.")
+    ] = None,
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", help="Only with this tag; repeated: with all of them.")
+    ] = None,
+    metadata: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metadata", help="Only where metadata has NAME=VALUE, a JSON value or else text; may be repeated."
+        ),
+    ] = None,
+    after: Annotated[str | None, typer.Option("--after", help="Only stored after this date or time (UTC).")] = None,
+    before: Annotated[str | None, typer.Option("--before", help="Only stored before this date or time (UTC).")] = None,
+    disputed: Annotated[bool, typer.Option("--disputed", help="Also what another memory contradicts.")] = False,
+    superseded: Annotated[bool, typer.Option("--superseded", help="Also what a newer memory has replaced.")] = False,
     strong: Annotated[bool, typer.Option("--strong", help="Wait for everything that was accepted before.")] = False,
     refs_only: Annotated[bool, typer.Option("--refs", help="Ranked refs without their content.")] = False,
     json: JsonOption = False,
@@ -33,13 +53,23 @@ def query(
     data_dir: DataDirOption = None,
 ) -> None:
     """Find memory: what answers the question best, with its source."""
-    from infinicon.cli import reading
+    from infinicon.cli import filtering, reading
     from infinicon.cli.client import Client
     from infinicon.cli.connection import find
 
+    filters = filtering.filters(
+        types=types or (),
+        tags=tags or (),
+        metadata=metadata or (),
+        after=after,
+        before=before,
+        disputed=disputed,
+        superseded=superseded,
+    )
     with Client(find(url, data_dir)) as client:
         scope = client.scope(namespace_of(namespace), agent, session)
-        reading.query(client, scope, text, limit=limit, strong=strong, refs_only=refs_only, as_json=json)
+        body = {"scope": scope, "query": text, "limit": limit, "consistency": "strong" if strong else "eventual"}
+        reading.query(client, {**body, "filters": filters}, refs_only=refs_only, as_json=json)
 
 
 @app.command(epilog="Example: infinicon hydrate 019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3d --namespace home")
