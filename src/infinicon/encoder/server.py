@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from infinicon.encoder.remembering import Remembered
 from infinicon.errors import InfiniconError, InvalidRequest, TooLarge, Unauthorized, Unavailable
 from infinicon.guard import guarded
 from infinicon.keyring import Keyring
@@ -132,6 +133,7 @@ class _Endpoints:
     def __init__(self, embedder: Embedder, most_bytes: int) -> None:
         self._embedder = embedder
         self._most_bytes = most_bytes
+        self._remembered = Remembered(lambda text: guarded("embed", "embedder", embedder.embed_query, text))
 
     async def model(self, _: Request) -> Response:
         info = self._embedder.model
@@ -158,7 +160,7 @@ class _Endpoints:
         return JSONResponse([[(span.start, span.end) for span in spans] for spans in chunks])
 
     def _query(self, texts: Sequence[str]) -> Vectors:
-        return guarded("embed", "embedder", self._embedder.embed_query, texts[0])
+        return self._remembered(texts[0])
 
     def _documents(self, texts: Sequence[str]) -> Vectors:
         """In small calls, so that queries get between them; alike in length, because sorting saves padding only within a call."""

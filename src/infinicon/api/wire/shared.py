@@ -123,6 +123,8 @@ class ContextWarning(Body):
     """For people; it may change."""
     refs: list[MemoryRef] | SkipJsonSchema[None] = None
     """The memories that it is about."""
+    metadata: JsonObject | SkipJsonSchema[None] = None
+    """More for programs: of `required_ref_omitted` the `reason`."""
 
 
 def scope_of(body: Scope) -> domain.Scope:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from infinicon.cli.commands import processes as processes  # isort: skip
 from infinicon.cli.commands import ingest as ingest  # isort: skip
 from infinicon.cli.commands import read as read  # isort: skip
+from infinicon.cli.commands import context as context  # isort: skip
 from infinicon.cli.commands import jobs as jobs  # isort: skip
 from infinicon.cli.commands import events as events  # isort: skip
 from infinicon.cli.commands import deletion as deletion  # isort: skip
