@@ -9,13 +9,15 @@ from infinicon.store.migrate import HEAD
 
 
 def check(database: Database) -> None:
-    """Ask Postgres, through the pool, whether it is there and at this release's schema.
+    """Ask Postgres, through the pool, whether it is there and at this release's schema, or at a newer one.
+
+    A migration leaves the release before it working, so that processes can be restarted one after another behind it.
 
     Raises:
         Unavailable: Postgres does not answer.
-        MissingDependency: the schema is of another release.
+        MissingDependency: the schema is of an older release.
     """
     with database.transaction(None) as tx:
         found = waiting.schema(tx)
-    if found != HEAD:
-        raise MissingDependency("the schema is of another release: run `infinicon migrate`")
+    if found < HEAD:
+        raise MissingDependency("the schema is of an older release: run `infinicon migrate`")

@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from infinicon.domain import Scope
-from infinicon.errors import PluginFailed, Unauthorized
-from infinicon.operations import waiting
+from infinicon.errors import MissingDependency, PluginFailed, Unauthorized
+from infinicon.operations import ready, waiting
 from infinicon.operations.ready import check
 from infinicon.ports import Extraction, SourceEpisode
 from infinicon.store.database import Database
@@ -100,4 +100,18 @@ def test_what_is_sent_again_is_pending_from_then_on(pipeline: Pipeline, sql: Sql
 
 
 def test_ready_where_the_schema_is_this_releases(app: Database) -> None:
+    check(app)
+
+
+def test_not_ready_before_the_schema_is_this_releases(app: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ready, "HEAD", "9999")
+
+    with pytest.raises(MissingDependency, match="infinicon migrate"):
+        check(app)
+
+
+def test_ready_while_the_next_release_takes_over(app: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Migrations come first, and processes are restarted one after another: those that still run must not leave the balancer at once."""
+    monkeypatch.setattr(ready, "HEAD", "0001")
+
     check(app)
