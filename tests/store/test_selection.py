@@ -152,16 +152,14 @@ def test_what_was_listed_stays_in_its_scope(
 
 
 def test_shared_words_are_those_of_the_namespace(app: Database, places: Places) -> None:
+    inside = ("plain", "a", "as", "s", "p")
     with app.transaction(places.here.tenant) as tx:
-        for kind in ("atom", "episode"):
-            everybody = [getattr(place, kind) for place in places.of.values()]
-            found = search.shared(places.here, tx, everybody, [LEXEME, 1])
-            inside = {getattr(places.of[name], kind) for name in ("plain", "a", "as", "s", "p")}
-            assert {memory: words for memory, words in found.items() if memory in inside} == dict.fromkeys(
-                inside, frozenset({LEXEME})
-            )
-            assert getattr(places.of["foreign"], kind) not in found
+        atoms = search.shared(places.here, tx, [place.atom for place in places.of.values()], [LEXEME, 1])
+        episodes = search.shared(places.here, tx, [places.of[name].episode for name in (*inside, "foreign")], [LEXEME])
         assert search.shared(places.here, tx, [places.of["plain"].atom], []) == {}
+
+    assert atoms == {places.of[name].atom: frozenset({LEXEME}) for name in inside}
+    assert episodes == {places.of[name].episode: frozenset({LEXEME}) for name in inside}
 
 
 def test_too_much_to_look_at_each_is_not_selective(

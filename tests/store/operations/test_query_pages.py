@@ -10,11 +10,22 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from infinicon.domain import Hit, IngestEpisode, MemoryFilters, MemoryType, Permission, Scope, Status
+from infinicon.domain import (
+    Cascade,
+    Hit,
+    IngestEpisode,
+    MemoryFilters,
+    MemoryType,
+    Permission,
+    Scope,
+    Status,
+    TombstoneRequest,
+)
 from infinicon.errors import InvalidCursor, ScopeMismatch, Unauthorized
 from infinicon.operations import query as operation
 from infinicon.operations import ranking
 from infinicon.operations.dispatch import forget
+from infinicon.operations.tombstone import tombstone
 from infinicon.ports import Vectors
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import Pipeline, WordEmbedder
@@ -72,6 +83,20 @@ def test_ninety_of_the_same_text(pipeline: Pipeline) -> None:
 
     assert len(listed) == len(set(listed)) == 90
     assert listed == sorted(listed, reverse=True)
+
+
+def test_after_the_best_are_gone_the_next_best_come_at_once(pipeline: Pipeline) -> None:
+    """However many there are: a limit is kept, and what is deleted uses up nobody's place."""
+    fill(pipeline, 300)
+    best = pipeline.query(QUESTION, 150).hits
+    assert len(set(ids(best))) == 150
+    refs = [hit.ref for hit in best]
+    tombstone(pipeline.app, pipeline.caller, TombstoneRequest(pipeline.scope(), refs, "gone", Cascade.NONE))
+
+    after = [ids(pipeline.query(QUESTION, limit).hits) for limit in (10, 150, 1_000)]
+    assert [len(found) for found in after] == [10, 150, 150]
+    assert set(after[2]).isdisjoint(ids(best))
+    assert after[0] == after[2][:10]
 
 
 def test_only_what_has_a_second_page_is_kept(pipeline: Pipeline, sql: Sql) -> None:
