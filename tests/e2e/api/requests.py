@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -62,6 +63,24 @@ def api_process(live: Instance) -> psutil.Process:
         if process.cmdline()[-1:] == ["api"]:
             return process
     raise AssertionError("`infinicon up` runs no API process")
+
+
+@contextlib.contextmanager
+def bulk_stands_still(live: Instance) -> Iterator[None]:
+    """No bulk work is finished during the block: its embed worker is halted. A person may be slower than 400 episodes."""
+    workers = [
+        process
+        for process in psutil.Process(live.pid).children(recursive=True)
+        if process.cmdline()[-2:] == ["worker", "embed"]
+    ]
+    assert workers, "`infinicon up` runs no embed worker"
+    try:
+        for worker in workers:
+            worker.suspend()
+        yield
+    finally:
+        for worker in workers:
+            worker.resume()
 
 
 def logs_of(live: Instance) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from infinicon.cli.instance import Client, Instance
-from tests.e2e.api.requests import note
+from tests.e2e.api.requests import bulk_stands_still, note
 from tests.e2e.cli.commands import answer, run
 from tests.waiting import wait_until
 
@@ -11,9 +11,9 @@ from tests.waiting import wait_until
 def test_jobs_are_listed_watched_cancelled_and_retried(live: Instance, client: Client) -> None:
     namespace = str(client.scope["namespaceId"])
     here = ("--namespace", namespace)
-    job = client.ingest([note(f"Fact number {n}.") for n in range(400)], lane="bulk", label="archive")["jobId"]
-
-    cancelled = run(live, "jobs", job, *here, "--cancel")
+    with bulk_stands_still(live):
+        job = client.ingest([note(f"Fact number {n}.") for n in range(400)], lane="bulk", label="archive")["jobId"]
+        cancelled = run(live, "jobs", job, *here, "--cancel")
     assert cancelled.returncode == 0, cancelled.stderr
     assert f"job {job}" in cancelled.stdout
     assert "remedy" in cancelled.stdout
