@@ -41,7 +41,7 @@ class Settings(BaseSettings):
     database_url: SecretStr = Field(SecretStr(""), description="Postgres as the role infinicon_app: API and workers.")
     owner_database_url: SecretStr = Field(
         SecretStr(""),
-        description="Postgres as the owner of the schema: `infinicon migrate`, `reindex`, `keys create --tenant`.",
+        description="Postgres as the owner of the schema: `infinicon migrate`, `keys create --tenant`, `verify-erasure`.",
     )
     sweeper_database_url: SecretStr = Field(
         SecretStr(""), description="Postgres as the role infinicon_sweeper: dispatch and what beat asks for."
@@ -216,7 +216,7 @@ WHEN_WRONG: Mapping[str, str] = {
     "index_wait": "too short, and they end in 504 although all goes well; longer than a proxy waits, and the proxy answers.",
     "extractor": "API and workers end at once and name the entry points that there are.",
     "embedder": "encoder and embed worker end at once and name the entry points that there are.",
-    "model": "encoder and embed worker end at once and say what is not there; one that the index was not made with needs a reindex.",
+    "model": "encoder and embed worker end at once and say what is not there; with another one than the index was made with they stop too: set it back.",
     "device": "cuda where torch finds none ends encoder and embed worker at once.",
     "precision": "bfloat16 elsewhere works and is slower.",
     "model_threads": "more than there are cores makes it slower.",
