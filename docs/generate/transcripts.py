@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from infinicon.cli.instance import Instance, running
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("docs/quickstart.md", "README.md", "docs/ingest.md", "docs/cli.md", "docs/configuration.md")
+DOCUMENTS = ("docs/quickstart.md", "README.md", "docs/ingest.md", "docs/api.md", "docs/cli.md", "docs/configuration.md")
 """In the order in which they run: what one leaves behind, the next one sees."""
 
 UP = "infinicon up"
@@ -41,10 +41,14 @@ MASKS: Sequence[tuple[re.Pattern[str], str]] = tuple(
     (re.compile(pattern), mask)
     for pattern, mask in (
         (r"inf_[\w-]{20,}", "inf_…"),
+        (r"(?m)^(?:.* · )?(?:[\d,]+ episodes|indexed [\d,]+ of [\d,]+) · [\d,]+ a second.*\n", ""),  # how far it is
+        (r"(?m)^(?:ok|warning) +latency .*\n(?: +→ .*\n)?", "LATENCY\n"),
         (_ID.pattern, "ID"),
         (r"(?<=\(process )\d+", "NUMBER"),
         (r"(?<=--from )\S+", "CURSOR"),
         (r'(?<=[cC]ursor":)( ?)"[^"]+"', r'\1"CURSOR"'),
+        (r"(?<=, )\d{4}-\d\d-\d\d(?=\])", "DAY"),
+        (r"(?m)(?<=^id: )\S+", "CURSOR"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z *", "TIME "),
         (r'(?<="seconds": )[\d.]+', "NUMBER"),
         (r"(?<=, )\d+:\d\d(?:, [\d,]+ a second)?(?=:)", "DURATION"),
