@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinicon import lexemes
-from infinicon.domain import MemoryFilters, MemoryType, ScopeKey
+from infinicon.domain import MemoryFilters, MemoryType, ScopeKey, Status
 from infinicon.ports import Embedder
 from infinicon.store import search, selection
 from infinicon.store.database import Transaction
@@ -115,7 +115,7 @@ def order(
     scope that either leg finds. Under filters there must be more than enough, for what ranks low in the pool of all may rank high
     among those that pass; and where the filters let only some pass, those are ranked instead, each of them.
     """
-    sifted = filters.narrow or filters.statuses != ACTIVE.statuses or scope.named.filters is not None
+    sifted = filters.narrow or Status.ACTIVE not in filters.statuses or scope.named.filters is not None
     wanted = 4 * enough if sifted else enough
     pool = max(POOL, 4 * (enough + len(listed)))
     while True:
