@@ -28,7 +28,7 @@ setup: $(STAMP) ## build .venv with everything, at the versions of constraints.t
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Infinicon needs Python 3.11 or newer; say which: make PYTHON=python3.11 setup")'
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || { $(WHY_NO_VENV); exit 1; }
-	@echo 'Installing into $(VENV): a minute or two, most of it torch …'
+	@echo 'Installing into $(VENV): a few minutes, most of them for torch …'
 	@$(PIP_INSTALL) $(TORCH)
 	@$(PIP_INSTALL) --editable '.[all,dev,bench]'
 	@touch $(STAMP)
