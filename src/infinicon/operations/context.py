@@ -6,17 +6,14 @@ and put it in the order of time. One snapshot of the database holds for all of i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from infinicon import rendering
 from infinicon.domain import (
-    MOST_SEGMENTS,
     SEARCHABLE,
     AssembleRequest,
     Caller,
-    ContextConstraints,
     ContextSegment,
     ContextWarning,
     Memory,
@@ -30,26 +27,17 @@ from infinicon.domain import (
     Status,
     WorkingContext,
 )
-from infinicon.errors import InvalidRequest, MissingDependency, PluginFailed, Unavailable
+from infinicon.errors import InvalidRequest
 from infinicon.operations import ranking, scopes
 from infinicon.operations.counting import STORED, Counters
-from infinicon.operations.filling import PATIENCE, Filling, Omission
+from infinicon.operations.filling import Filling, Omission
+from infinicon.operations.gathering import Chosen, Prices, Work, gather, unit_of
 from infinicon.operations.query import WARNED, eventual
-from infinicon.operations.ranking import Asked, Ranked, Told
+from infinicon.operations.ranking import Asked, Told
 from infinicon.ports import Embedder
 from infinicon.store import contexts, memories, search, selection, waiting
-from infinicon.store.contexts import Described, Said
-from infinicon.store.database import Database, Transaction
+from infinicon.store.database import Database
 from infinicon.store.selection import Candidate
-
-SHORT = 16
-"""Tokens of a short unit: by it the first pool is sized."""
-
-COUNTED_AT_ONCE = 64
-"""Memories without a stored count are loaded and counted so many at a time, for most of them may not be needed."""
-
-HALF_LIFE = 30 * 86_400.0
-"""Seconds in which a memory loses half of what preferRecency can take from it, which is half of its score."""
 
 OMITTED = {
     Omission.NOT_FOUND: "there is no such memory in this scope",
@@ -65,41 +53,12 @@ REQUIRED = "required by the caller"
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """One request, in the transaction that answers it."""
-
-    scope: ScopeKey
-    tx: Transaction
-    counters: Counters
-    request: AssembleRequest
-    filters: MemoryFilters
-
-    @property
-    def room(self) -> int:
-        return self.request.budget.max_tokens - self.request.budget.reserved_tokens
-
-    @property
-    def segments(self) -> int:
-        bounds = (self.request.budget.max_segments, self.request.constraints.max_segments, MOST_SEGMENTS)
-        return min(bound for bound in bounds if bound is not None)
-
-
-@dataclass(frozen=True, slots=True)
 class Required:
     """What was asked for by name: what is taken, and why the rest cannot be had."""
 
     filling: Filling
     taken: dict[UUID, Candidate]
     omitted: dict[Omission, list[MemoryRef]]
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """What goes into the context, and how what was gathered ranked."""
-
-    filling: Filling
-    ranked: Mapping[UUID, Ranked]
-    scores: Mapping[UUID, float]
 
 
 def assemble(
@@ -119,7 +78,7 @@ def assemble(
         scope = scopes.resolve(tx, caller, request.scope, Permission.ASSEMBLE)
         work = Work(scope, tx, counters, request, _filters(request))
         required = _required(work)
-        chosen = _choose(work, asked, required)
+        chosen = gather(work, asked, required.filling)
         segments = _segments(work, asked, chosen)
         return WorkingContext(
             scope=request.scope,
@@ -159,13 +118,13 @@ def _required(work: Work) -> Required:
     """Take what was asked for by name, in this order. The filters do not hold for it, but states do."""
     refs = {ref.id: ref for ref in work.request.constraints.must_include}
     found = selection.listed(work.scope, work.tx, list(refs), MemoryFilters(statuses=SEARCHABLE, stale=True))
-    prices = dict(_priced(work, list(found), contexts.described(work.scope, work.tx, rendering.VERSION, found)))
+    prices = Prices(work, found)
     told = Told(search.told(work.scope, work.tx, found, found))
     required = Required(Filling(work.room, work.segments), {}, {})
     for memory, ref in refs.items():
         candidate = found.get(memory)
         omission = _omission(work, ref, candidate) or (Omission.DOUBLE if told.has(memory) else None)
-        omission = omission or required.filling.require(memory, prices[memory])
+        omission = omission or required.filling.require(memory, prices.of(memory))
         if omission:
             required.omitted.setdefault(omission, []).append(ref)
         else:
@@ -188,78 +147,6 @@ def _omission(work: Work, ref: MemoryRef, candidate: Candidate | None) -> Omissi
     return Omission.STALE if candidate.stale and not work.filters.stale else None
 
 
-def _choose(work: Work, asked: Asked, required: Required) -> Chosen:
-    """Fill what is left of the budget by rank. The pool grows until nothing more is wanted, or there is no more."""
-    away = [*(ref.id for ref in work.request.constraints.excluded), *required.taken]
-    enough = min(work.segments, work.room // SHORT) + PATIENCE
-    while True:
-        order = ranking.order(work.scope, work.tx, asked, enough, work.filters, away, doubles=True)
-        told = Told(order.sources)
-        for memory in away:
-            told.add(memory)
-        known = contexts.described(
-            work.scope, work.tx, rendering.VERSION, [one.candidate.memory for one in order.found]
-        )
-        scores = scored(order.found, known, work.request.constraints)
-        filling = required.filling.copy()
-        for memory, tokens in _priced(work, sorted(scores, key=lambda memory: (-scores[memory], -memory.int)), known):
-            if not told.has(memory) and filling.offer(memory, tokens):
-                told.add(memory)
-            if filling.full:
-                break
-        if filling.full or order.complete:
-            return Chosen(filling, {one.candidate.memory: one for one in order.found}, scores)
-        enough *= 4
-
-
-def scored(
-    found: Sequence[Ranked], known: Mapping[UUID, Described], constraints: ContextConstraints
-) -> dict[UUID, float]:
-    """The score by which each memory is offered. With preferRecency it loses up to half for its age, measured from the newest of
-    them; with preferHighConfidence up to half for the confidence that it lacks, where it says how sure it is."""
-    newest = max((one.when for one in known.values()), default=None)
-    scores = {}
-    for one in found:
-        about = known.get(one.candidate.memory)
-        if about is None or newest is None:
-            continue
-        score = one.evidence.score
-        if constraints.prefer_recency:
-            score *= 0.5 + 0.5 * 0.5 ** ((newest - about.when).total_seconds() / HALF_LIFE)
-        if constraints.prefer_high_confidence:
-            score *= 0.5 + 0.5 * (1.0 if about.confidence is None else about.confidence)
-        scores[one.candidate.memory] = score
-    return scores
-
-
-def _priced(work: Work, ordered: Sequence[UUID], known: Mapping[UUID, Described]) -> Iterator[tuple[UUID, int]]:
-    """What each memory costs, in order. What was not counted when it was made is counted now, a few at a time."""
-    name = work.request.budget.tokenizer
-    for start in range(0, len(ordered), COUNTED_AT_ONCE):
-        part = [memory for memory in ordered[start : start + COUNTED_AT_ONCE] if memory in known]
-        stored = {memory: about.of(name) for memory in part if (about := known[memory].unit) is not None}
-        missing = [memory for memory in part if stored.get(memory) is None]
-        said = contexts.said(work.scope, work.tx, missing)
-        for memory in part:
-            tokens = stored.get(memory)
-            if tokens is None and memory in said:
-                tokens = _count(work, _unit(said[memory]))
-            if tokens is not None:
-                yield memory, tokens
-
-
-def _count(work: Work, unit: str) -> int:
-    name = work.request.budget.tokenizer
-    try:
-        return work.counters.count(name, unit)
-    except (MissingDependency, PluginFailed) as fault:
-        raise Unavailable(f"the token counter cannot count: {fault.message}", details={"tokenizer": name}) from None
-
-
-def _unit(said: Said) -> str:
-    return rendering.unit(said.who, said.occurred_at, said.created_at, said.text)
-
-
 def _segments(work: Work, asked: Asked, chosen: Chosen) -> list[ContextSegment]:
     """What was chosen, whole, the oldest first."""
     ids = chosen.filling.chosen
@@ -279,7 +166,7 @@ def _segments(work: Work, asked: Asked, chosen: Chosen) -> list[ContextSegment]:
                 reason=REQUIRED if ranked is None else ranking.reason(asked, ranked.evidence),
                 provenance=found.provenance or _itself(found),
                 tokens=tokens,
-                unit=_unit(own),
+                unit=unit_of(own),
             )
         )
     return sorted(segments, key=lambda segment: (segment.when, segment.ref.id))

@@ -39,7 +39,7 @@ class Filling:
 
     def require(self, memory: UUID, tokens: int) -> Omission | None:
         """Take a memory before all others are offered; or say why not."""
-        if len(self.chosen) < self._segments and tokens <= self._left:
+        if self.fits(tokens):
             self._take(memory, tokens)
             return None
         self.cut = True
@@ -47,13 +47,17 @@ class Filling:
 
     def offer(self, memory: UUID, tokens: int) -> bool:
         """Take a memory if there is room; whether there was."""
-        if len(self.chosen) < self._segments and tokens <= self._left:
+        if self.fits(tokens):
             self._take(memory, tokens)
             return True
         self.cut = True
         self._passed += tokens <= self._room
         self.full = len(self.chosen) >= self._segments or self._passed >= PATIENCE
         return False
+
+    def fits(self, tokens: int) -> bool:
+        """Whether there is room for a memory of so many tokens."""
+        return len(self.chosen) < self._segments and tokens <= self._left
 
     def copy(self) -> Filling:
         """Another one that goes on from here."""

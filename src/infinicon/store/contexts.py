@@ -32,6 +32,14 @@ class Said:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An episode that an atom comes from; `whole`: the atom says all that it says."""
+
+    episode: UUID
+    whole: bool
+
+
 DESCRIBE = text("""
     SELECT id, coalesce(occurred_at, created_at) AS when, confidence, renderer, unit_o200k_base, unit_cl100k_base, unit_chars
     FROM memories
@@ -46,6 +54,15 @@ SAY = text("""
     FROM memories
     WHERE tenant = :tenant AND namespace = :namespace AND id = ANY(CAST(:ids AS uuid[])) AND status <> 'tombstoned'
       AND content IS NOT NULL
+""")
+
+SOURCES = text("""
+    SELECT wanted.id AS atom, source.to_id AS episode, source.whole
+    FROM unnest(CAST(:ids AS uuid[])) AS wanted (id),
+         LATERAL (SELECT l.to_id, l.whole FROM links l
+                  WHERE l.tenant = :tenant AND l.namespace = :namespace AND l.from_id = wanted.id AND l.link_type = 'derived_from'
+                    AND l.from_type = 'atom' AND l.to_type = 'episode'
+                  ORDER BY l.to_id DESC LIMIT 8) source
 """)
 
 
@@ -72,3 +89,12 @@ def said(scope: ScopeKey, tx: Transaction, ids: Collection[UUID]) -> dict[UUID, 
         return {}
     rows = tx.execute(SAY, {"tenant": scope.tenant, "namespace": scope.namespace, "ids": list(ids)})
     return {row.id: Said(row.who, row.occurred_at, row.created_at, row.text) for row in rows}
+
+
+def sources(scope: ScopeKey, tx: Transaction, ids: Collection[UUID]) -> dict[UUID, list[Source]]:
+    """The episodes of those of the memories that are atoms, newest first, at most 8 of each."""
+    found: dict[UUID, list[Source]] = {}
+    if ids:
+        for row in tx.execute(SOURCES, {"tenant": scope.tenant, "namespace": scope.namespace, "ids": list(ids)}):
+            found.setdefault(row.atom, []).append(Source(row.episode, row.whole))
+    return found

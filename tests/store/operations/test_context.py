@@ -18,7 +18,7 @@ from infinicon.domain import (
     Permission,
 )
 from infinicon.errors import InvalidRequest, MissingDependency, Unauthorized, Unavailable
-from infinicon.operations import context as operation
+from infinicon.operations import gathering
 from infinicon.operations.counting import Counters
 from infinicon.plugins.loader import load_token_counter
 from infinicon.ports import TokenCounter
@@ -189,54 +189,12 @@ def test_segments_are_bounded_by_the_smallest_of_the_bounds(pipeline: Pipeline) 
 def test_no_context_has_more_segments_than_the_house_allows(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operation, "MOST_SEGMENTS", 3)
+    monkeypatch.setattr(gathering, "MOST_SEGMENTS", 3)
     pipeline.put(*FACTS)
     pipeline.drain()
     context = pipeline.assemble("the heron", 10**15, max_segments=10**15)
 
     assert len(context.segments) == 3
-    assert context.truncated
-
-
-def test_the_pool_grows_until_the_budget_is_full_or_all_is_in(
-    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("infinicon.operations.ranking.POOL", 4)
-    monkeypatch.setattr(operation, "PATIENCE", 1)
-    monkeypatch.setattr(operation, "SHORT", 10_000)
-    numbers = [f"Lantern number {number} hangs in the barn." for number in range(60)]
-    pipeline.put(*numbers)
-    pipeline.drain()
-
-    everything = pipeline.assemble("lantern", 10_000)
-    check(everything)
-    assert set(contents(everything)) == set(numbers)
-    assert not everything.truncated
-    assert len(pipeline.assemble("lantern", 10_000, max_segments=59).segments) == 59
-
-
-def test_an_atom_and_its_episode_never_both(pipeline: Pipeline) -> None:
-    text = "Rosa moved to Turin. Her bicycle stayed in Lyon. The cat came along."
-    pipeline.put(text)
-    pipeline.drain()
-
-    for task in (text, "Rosa moved to Turin.", "Where is the cat?"):
-        context = pipeline.assemble(task)
-        check(context)
-        said = contents(context)
-        assert said == [text] or text not in said
-        assert sorted(" ".join(said).split()) == sorted(text.split())
-
-
-def test_an_episode_that_is_too_long_keeps_its_atoms_not_out(pipeline: Pipeline) -> None:
-    filler = " ".join(f"Sentence number {number} says nothing of it." for number in range(60))
-    pipeline.put(f"Rosa moved to Turin. {filler}")
-    pipeline.drain()
-    context = pipeline.assemble("Sentence number says nothing of it, Rosa moved to Turin.", 60)
-
-    check(context)
-    assert context.segments
-    assert all(segment.ref.type is MemoryType.ATOM for segment in context.segments)
     assert context.truncated
 
 
@@ -255,7 +213,9 @@ def test_segments_say_where_they_come_from(pipeline: Pipeline) -> None:
     assert segment.provenance.produced_by == ActorRef("rosa", "user")
     assert (segment.who, segment.when) == ("rosa", DAY)
 
-    for segment in pipeline.assemble("Turin", 40, max_segments=1).segments:
+    atoms = pipeline.assemble("Turin", filters=MemoryFilters(types=frozenset({MemoryType.ATOM}))).segments
+    assert len(atoms) == 2
+    for segment in atoms:
         (source,) = segment.provenance.source_refs
         assert source.ref.id == episode.id
         assert source.span is not None

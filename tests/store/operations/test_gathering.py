@@ -1,0 +1,98 @@
+"""Which memories are offered to a budget: of an atom and its episode the one that serves better, and never both."""
+
+from __future__ import annotations
+
+import pytest
+
+from infinicon.domain import (
+    IngestEpisode,
+    MemoryFilters,
+    MemoryType,
+)
+from infinicon.operations import gathering
+from tests.store.operations.conftest import Pipeline
+from tests.store.operations.contexts import FACTS, check, contents
+
+
+def test_a_short_episode_stands_for_its_atoms(pipeline: Pipeline) -> None:
+    text = "I was in the garden all day. Rosa moved to Turin. It rained in the end."
+    pipeline.put(text, *FACTS)
+    pipeline.drain()
+    (segment,) = pipeline.assemble("Rosa moved to Turin.", max_segments=1).segments
+
+    assert segment.content == text
+    assert segment.ref.type is MemoryType.EPISODE
+    assert segment.score == pytest.approx(pipeline.query("Rosa moved to Turin.", 1).hits[0].score)
+    atoms = MemoryFilters(types=frozenset({MemoryType.ATOM}))
+    assert contents(pipeline.assemble("Rosa moved to Turin.", max_segments=1, filters=atoms)) == [
+        "Rosa moved to Turin."
+    ]
+
+
+LONG = " ".join(f"Sentence number {number} says nothing of it." for number in range(40))
+
+
+def test_a_long_episode_gives_way_to_its_atoms_where_room_is_dear(pipeline: Pipeline) -> None:
+    pipeline.put(LONG)
+    pipeline.drain()
+
+    dear = pipeline.assemble("Sentence number 7", 1_500)
+    check(dear)
+    assert len(dear.segments) == 40
+    assert not dear.truncated
+    ample = pipeline.assemble("Sentence number 7", 10_000)
+    assert contents(ample) in ([LONG], contents(dear))
+    check(pipeline.assemble("Sentence number 7", 300))
+
+
+def test_a_long_episode_without_an_atom_near_it_is_taken_whole(pipeline: Pipeline) -> None:
+    code = "\n".join(f"frobnicate(turbine_{number})" for number in range(60))
+    pipeline.ingest(IngestEpisode("text/markdown", f"The cat sleeps on the sofa.\n\n```\n{code}\n```\n"))
+    pipeline.put(*FACTS)
+    pipeline.drain()
+    context = pipeline.assemble("frobnicate turbine_7", 1_500)
+
+    check(context)
+    assert code in context.text
+
+
+def test_the_pool_grows_until_the_budget_is_full_or_all_is_in(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infinicon.operations.ranking.POOL", 4)
+    monkeypatch.setattr(gathering, "PATIENCE", 1)
+    monkeypatch.setattr(gathering, "SMALL", 10_000)
+    numbers = [f"Lantern number {number} hangs in the barn." for number in range(60)]
+    pipeline.put(*numbers)
+    pipeline.drain()
+
+    everything = pipeline.assemble("lantern", 10_000)
+    check(everything)
+    assert set(contents(everything)) == set(numbers)
+    assert not everything.truncated
+    assert len(pipeline.assemble("lantern", 10_000, max_segments=59).segments) == 59
+
+
+def test_an_atom_and_its_episode_never_both(pipeline: Pipeline) -> None:
+    text = "Rosa moved to Turin. Her bicycle stayed in Lyon. The cat came along."
+    pipeline.put(text)
+    pipeline.drain()
+
+    for task in (text, "Rosa moved to Turin.", "Where is the cat?"):
+        context = pipeline.assemble(task)
+        check(context)
+        said = contents(context)
+        assert said == [text] or text not in said
+        assert sorted(" ".join(said).split()) == sorted(text.split())
+
+
+def test_an_episode_that_is_too_long_keeps_its_atoms_not_out(pipeline: Pipeline) -> None:
+    filler = " ".join(f"Sentence number {number} says nothing of it." for number in range(60))
+    pipeline.put(f"Rosa moved to Turin. {filler}")
+    pipeline.drain()
+    context = pipeline.assemble("Sentence number says nothing of it, Rosa moved to Turin.", 60)
+
+    check(context)
+    assert context.segments
+    assert all(segment.ref.type is MemoryType.ATOM for segment in context.segments)
+    assert context.truncated
