@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from celery import Celery
@@ -16,6 +17,14 @@ SILENCE_SECONDS = 3
 """How long a publication waits for a broker that is connected and says nothing, because it hangs or has run out of memory."""
 AMQP_WAITS = 3
 """An AMQP publication that gets no answer waits so often: for the confirmation, and then for its channel and its connection to close."""
+
+
+BEAT_TRIES_AGAIN: Mapping[str, object] = {
+    "retry": True,
+    "retry_policy": {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0},
+}
+"""Beat keeps one connection for ever. Over AMQP only a second try makes a new one: without it beat stayed silent after a restart of
+RabbitMQ until it was restarted itself."""
 
 
 class Defaults:
@@ -91,7 +100,12 @@ def configure(settings: Settings) -> Celery:
             name: {
                 "task": entry.task,
                 "schedule": entry.period,
-                "options": {"expires": entry.expires, "queue": names.CONTROL, "ignore_result": True},
+                "options": {
+                    "expires": entry.expires,
+                    "queue": names.CONTROL,
+                    "ignore_result": True,
+                    **BEAT_TRIES_AGAIN,
+                },
             }
             for name, entry in schedule(settings).items()
         },

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from uuid import uuid4
 
@@ -126,8 +128,45 @@ def test_a_broker_that_is_down_loses_nothing_and_is_found_again(own: Own, client
     wait_until(
         lambda: client.job(reply["jobId"])["status"] == "completed", "it is indexed once the broker is back", within=90
     )
-    for name in BESIDE[own.kind]:
+    for name in ("beat", "worker-cpu"):
         own.deployment.wait_until_healthy(name)
+
+
+PUBLISH_TWICE = """
+from kombu.exceptions import OperationalError
+from infinicon.settings import settings
+from infinicon.tasks import names
+from infinicon.tasks.app import app, configure
+configure(settings())
+for _ in range(2):
+    try:
+        app.send_task(names.DISPATCH, queue=names.CONTROL, expires=10.0, ignore_result=True)
+        print("sent", flush=True)
+    except OperationalError:
+        print("given up", flush=True)
+    input()
+"""
+
+
+@with_the_bulk_lane
+def test_a_broker_that_hangs_is_given_up(own: Own, client: Client) -> None:
+    """One that is connected and says nothing: without a bound of ours, a publication would wait for ever."""
+    command = [sys.executable, "-c", PUBLISH_TWICE]
+    with subprocess.Popen(
+        command, env=own.deployment.environment("beat"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as publisher:
+        assert publisher.stdin is not None
+        assert publisher.stdout is not None
+        assert publisher.stdout.readline() == "sent\n"
+        own.broker.server.freeze()
+        try:
+            told, _ = publisher.communicate("\n\n", timeout=60)
+        finally:
+            own.broker.server.thaw()
+            publisher.kill()
+
+    assert told == "given up\n"
+    client.ingest([{"contentType": "text/plain", "content": "Said after it."}], consistency="indexed")
 
 
 @with_rabbitmq
