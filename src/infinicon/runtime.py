@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from functools import cached_property, partial
 
 from infinicon.domain import BatchRef, Lane
 from infinicon.encoder.client import EncoderClient
+from infinicon.errors import Unavailable
 from infinicon.keyring import Keyring
 from infinicon.operations.counting import Counters
 from infinicon.operations.dispatch import LaneLimits
 from infinicon.operations.leases import Leases
 from infinicon.plugins.coalescing import CoalescingEmbedder
+from infinicon.plugins.counters import damaged as damaged_counters
 from infinicon.plugins.loader import load_embedder, load_extractor, load_token_counter
 from infinicon.ports import Embedder, Extractor
 from infinicon.settings import Settings, settings
 from infinicon.store.database import Database
+
+log = logging.getLogger(__name__)
 
 OVERRUN_EXIT = 70
 """Exit status of a process that ended itself because a stage ran past its ceiling (sysexits: EX_SOFTWARE)."""
@@ -63,6 +68,13 @@ class Runtime:
         """A vocabulary is read when something is first counted by it."""
         return Counters(partial(load_token_counter, self.settings))
 
+    def check_counters(self) -> None:
+        """Raises Unavailable where the vocabulary of a built-in counter is missing or damaged; the message names it."""
+        damaged = damaged_counters()
+        if damaged:
+            names = " and ".join(damaged)
+            raise Unavailable(f"the vocabulary of {names} is missing or damaged: install infinicon again")
+
     @cached_property
     def embedder(self) -> EncoderClient:
         """The encoder process: queries and the interactive lane."""
@@ -91,8 +103,12 @@ class Runtime:
         return LaneLimits(chosen.interactive_batch_episodes, chosen.bulk_batch_tokens, chosen.interactive_window)
 
 
-def end_process(_ref: BatchRef) -> None:
+def end_process(ref: BatchRef) -> None:
     """A thread that hangs cannot be ended from outside: the process goes, its supervisor starts another, the lease runs out."""
+    log.error(
+        "a stage of batch %s ran past its ceiling: this process ends, and its supervisor starts another", ref.batch
+    )
+    logging.shutdown()
     os._exit(OVERRUN_EXIT)
 
 

@@ -47,6 +47,7 @@ def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:
         ready.check(runtime.database)
         if not runtime.embedder.ready():
             raise Unavailable("the encoder does not answer; try again")
+        runtime.check_counters()
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

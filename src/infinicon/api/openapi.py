@@ -154,7 +154,7 @@ READ_JOB = operation(
     ],
 )
 HEALTHZ = health("healthz", "Does the process live?", "ok")
-READYZ = health("readyz", "Can it serve: database, schema and encoder?", "ready", failures=(503,))
+READYZ = health("readyz", "Can it serve: database, schema, encoder and token counters?", "ready", failures=(503,))
 
 
 def _without_null_defaults(schema: Any) -> Any:

@@ -2,7 +2,7 @@
 
 Of an atom and its episode one is taken. A short episode is taken whole in the place of any of its atoms: what stands around a sentence
 helps to read it, and costs little. A long one gives way to its atoms, where one of them ranks near it: so the budget holds many places
-instead of one. What gave way and is not told by an atom in the end is offered last. (docs/decisions/0025; measured there.)
+instead of one. What gave way and is not told by an atom in the end is offered last. (docs/decisions/0011)
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ SHORT_CHARACTERS = 512
 LONG = 0.1
 """The share of the budget from which on an episode that is not short gives way to its atoms."""
 
-NEAR = 0.7
+NEAR = 0.5
 """The share of an episode's score that one of its atoms has, for which it gives way."""
 
 HALF_LIFE = 30 * 86_400.0
-"""Seconds in which a memory loses half of what preferRecency can take from it."""
+AGED = 0.75
+"""preferRecency leaves this much of an old memory's score at least; half of what it takes it takes in so many seconds."""
 
-LEAST = 0.5
-"""What preferRecency and preferHighConfidence leave of a score at least, each."""
+UNSURE = 0.5
+"""preferHighConfidence leaves this much of the score of a memory that is not sure at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +221,8 @@ def scored(
         about = known[memory]
         score = one.evidence.score
         if constraints.prefer_recency and newest is not None:
-            score *= LEAST + (1 - LEAST) * 0.5 ** ((newest - about.when).total_seconds() / HALF_LIFE)
+            score *= AGED + (1 - AGED) * 0.5 ** ((newest - about.when).total_seconds() / HALF_LIFE)
         if constraints.prefer_high_confidence and about.confidence is not None:
-            score *= LEAST + (1 - LEAST) * about.confidence
+            score *= UNSURE + (1 - UNSURE) * about.confidence
         scores[memory] = score
     return scores

@@ -58,9 +58,9 @@ class ContextConstraints(Body):
     allow_stale: bool = False
     """Stale memory has a source that was tombstoned."""
     prefer_recency: bool = False
-    """A memory loses up to half of its score for its age, a quarter of it in the first 30 days."""
+    """A memory loses up to a quarter of its score for its age, half of that in 30 days, counted from the newest memory that was found."""
     prefer_high_confidence: bool = False
-    """A memory loses up to half of its score for the confidence that it lacks."""
+    """A memory loses up to half of its score for the confidence that it lacks; one that has none set loses nothing."""
     max_segments: Annotated[int, Field(ge=1, le=limits.TOKENS)] | None = None
     """The smaller of this and the budget's holds."""
 

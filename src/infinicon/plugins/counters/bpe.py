@@ -11,7 +11,7 @@ import re
 import zlib
 from base64 import b64decode
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infinicon.errors import MissingDependency
@@ -19,6 +19,8 @@ from infinicon.errors import MissingDependency
 if TYPE_CHECKING:
     import regex
     from tiktoken import Encoding
+
+FOLDER = Path(__file__).parent / "vocabularies"
 
 # White_Space of Unicode, which is what \s means to tiktoken. Longer runs of it than this overflow the stack of tiktoken's
 # matcher, at about a million (measured): it panics, and a panic is no Exception.
@@ -88,24 +90,35 @@ def load(vocabulary: Vocabulary) -> BpeCounter:
 
 
 def is_intact(vocabulary: Vocabulary) -> bool:
-    """Whether the vocabulary is there and is the one that was published."""
+    """Whether the vocabulary is there and is the one that was published. A file that has not changed is not read again."""
     try:
-        _read(vocabulary)
-    except MissingDependency:
+        held = _file(vocabulary).stat()
+        seen = (held.st_ino, held.st_size, held.st_mtime_ns)
+        if _intact.get(vocabulary.name) != seen:
+            _read(vocabulary)
+            _intact[vocabulary.name] = seen
+    except (OSError, MissingDependency):
         return False
     return True
 
 
+_intact: dict[str, tuple[int, int, int]] = {}
+"""Of each vocabulary that was verified: what told its file from any other."""
+
+
+def _file(vocabulary: Vocabulary) -> Path:
+    return FOLDER / f"{vocabulary.name}.tiktoken.gz"
+
+
 def _read(vocabulary: Vocabulary) -> bytes:
-    file = f"{vocabulary.name}.tiktoken.gz"
-    packed = files(__package__) / "vocabularies" / file
+    packed = _file(vocabulary)
     try:
         content = gzip.decompress(packed.read_bytes())
     except (OSError, EOFError, zlib.error):  # missing or no gzip, cut off, damaged within
         content = b""
     if hashlib.sha256(content).hexdigest() != vocabulary.sha256:
         raise MissingDependency(
-            f"the token counter {vocabulary.name} is unavailable: its vocabulary, {file} in infinicon/plugins/counters/vocabularies,"
+            f"the token counter {vocabulary.name} is unavailable: its vocabulary, {packed.name} in infinicon/plugins/counters/vocabularies,"
             " is missing or damaged; install infinicon again"
         )
     return content

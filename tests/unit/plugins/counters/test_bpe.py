@@ -86,12 +86,12 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The package's data as a folder that a test may spoil."""
-    packed = Path(bpe.__file__).parent / "vocabularies"
+    packed = bpe.FOLDER
     (tmp_path / "vocabularies").mkdir()
     for name in VOCABULARIES:
         file = f"{name}.tiktoken.gz"
         (tmp_path / "vocabularies" / file).write_bytes((packed / file).read_bytes())
-    monkeypatch.setattr(bpe, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(bpe, "FOLDER", tmp_path / "vocabularies")
     return tmp_path / "vocabularies"
 
 
