@@ -216,7 +216,7 @@ WHEN_WRONG: Mapping[str, str] = {
     "index_wait": "too short, and they end in 504 although all goes well; longer than a proxy waits, and the proxy answers.",
     "extractor": "API and workers end at once and name the entry points that there are.",
     "embedder": "encoder and embed worker end at once and name the entry points that there are.",
-    "model": "encoder and embed worker end at once and say what is not there; with another one than the index was made with they stop too: set it back.",
+    "model": "encoder and embed worker end at once and say what is not there; or that the index was not made with it.",
     "device": "cuda where torch finds none ends encoder and embed worker at once.",
     "precision": "bfloat16 elsewhere works and is slower.",
     "model_threads": "more than there are cores makes it slower.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -48,6 +49,23 @@ def test_it_starts_without_model_libraries(entry: str) -> None:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout == "imported: []\n"
+
+
+@pytest.mark.parametrize(("command", "extra"), [("up", "embedded"), ("demo", "embedded")])
+def test_what_needs_more_says_what(command: str, extra: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "infinicon.cli", command, "--data-dir", str(tmp_path / "data")],
+        env={**os.environ, "PYTHONPATH": str(BARE)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"pip install 'infinicon[{extra}]'\n")
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "data").exists()
 
 
 def test_the_block_holds() -> None:

@@ -16,7 +16,19 @@ from pgvector import HalfVector
 from sqlalchemy import TextClause, text
 
 from infinicon.domain import Lane, Stage
-from infinicon.store import atoms, batches, episodes, jobs, memories, provenance, search, selection, spaces, sweeps, waiting
+from infinicon.store import (
+    atoms,
+    batches,
+    episodes,
+    jobs,
+    memories,
+    provenance,
+    search,
+    selection,
+    spaces,
+    sweeps,
+    waiting,
+)
 from infinicon.store.database import Database
 from tests.store.conftest import Sql
 

@@ -50,7 +50,14 @@ def rows(tenant: int, namespace: int, model: int, some: UUID) -> dict[str, dict[
         "queued_episodes": {**here, **lane, "episode": some, "job": some, "state": "failed", "tokens": 1},
         "idempotency": {"tenant": tenant, "key_hmac": b"k", "body_digest": b"b"},
         "policies": here,
-        "query_pages": {**here, "id": some, "question": b"q", "memories": [some], "scores": [1.0], "similarities": [None]}
+        "query_pages": {
+            **here,
+            "id": some,
+            "question": b"q",
+            "memories": [some],
+            "scores": [1.0],
+            "similarities": [None],
+        }
         | {"complete": True, "expires_at": "infinity"},
         "tombstones": {**here, "memory": some, "reason": "x", "root": True, "cascade": "none"},
         "events": {**here, "seq": 1, "type": "episode.ingested"},

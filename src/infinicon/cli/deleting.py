@@ -15,9 +15,11 @@ from infinicon.cli.faults import NoServer, WrongUsage
 from infinicon.cli.key_management import seconds
 from infinicon.cli.output import note, show_json, table, visible
 from infinicon.cli.place import DEV_FILE
+from infinicon.cli.reading import refs_of
 from infinicon.settings import settings
 
 POLL_SECONDS = 1.0
+DELETABLE = ("episode", "atom", "consolidation")
 POLICY = {
     "audit": "auditSeconds",
     "default-expiry": "defaultExpirySeconds",
@@ -32,11 +34,9 @@ OUT_OF_REACH = (
 
 def tombstone(client: Client, scope: Wire, ids: Sequence[str], reason: str, cascade: str, *, as_json: bool) -> None:
     """Delete by name; exit 5 where something is not there."""
-    refs = []
-    for given in ids:
-        kind, _, identifier = given.rpartition(":")
-        refs.append({"id": identifier, "type": kind or "episode", "scope": scope})
+    refs = [ref for given in ids for ref in refs_of(given, scope, DELETABLE)]
     reply = client.post("/v0/tombstone", {"scope": scope, "refs": refs, "reason": reason, "cascadePolicy": cascade})
+    reply = {**reply, "results": _one_each(reply["results"])}
     if as_json:
         show_json(reply)
     else:
@@ -45,6 +45,16 @@ def tombstone(client: Client, scope: Wire, ids: Sequence[str], reason: str, casc
             print(f"{result['status']:<19} {result['ref']['type']} {visible(result['ref']['id'])}  {derived} derived")
     if any(result["status"] in {"not_found", "rejected"} for result in reply["results"]):
         sys.exit(exits.NOT_FOUND)
+
+
+def _one_each(results: Sequence[Wire]) -> list[Wire]:
+    """An id alone was asked for as every type; at most one of them is there, and the others say nothing."""
+    best: dict[str, Wire] = {}
+    for result in results:
+        name = result["ref"]["id"]
+        if name not in best or best[name]["status"] == "not_found":
+            best[name] = result
+    return list(best.values())
 
 
 def metadata_of(pairs: Sequence[str]) -> Wire | None:
@@ -152,9 +162,8 @@ def verify(data_dir: Path | None, *, rewrite: bool, as_json: bool) -> None:
             print(f"bytes of it in the file of {name}, outside of living rows: --rewrite removes them")
         if report.log:
             print(f"bytes of it in {report.log} files of the write-ahead log, until they are recycled")
-        print(
-            f"{'nothing is left' if report.clean else 'something is left'} in {report.tables} tables and their indexes"
-        )
+        verdict = "nothing of it is left" if report.clean else "something of it is left"
+        print(f"{report.tables} tables and their indexes were searched: {verdict}")
         for place in OUT_OF_REACH:
             print(f"not looked at: {place}")
     if not report.clean:

@@ -67,18 +67,21 @@ class ApiRefused(CommandFailed):
             return exits.REFUSED
         if self.status == 404 and self.code == "not_found":
             return exits.NOT_FOUND
+        if self.status in {400, 422}:
+            return exits.USAGE
         return exits.TEMPORARY if self.retryable or self.status in {429, 502, 503, 504} else exits.FAILED
 
 
+REMEDIES = {
+    401: "check INFINICON_API_KEY: `infinicon keys list` shows which keys are valid",
+    403: "use a key that has the permission and the namespace: `infinicon keys create --help`",
+    404: "is the id right, and the namespace that it is looked for in (--namespace)?",
+    413: "send less at once",
+}
+BUSY = "try again in a moment; `infinicon doctor` says what is slow or down"
+
+
 def _remedy(status: int, code: str) -> str:
-    if status == 401:
-        return "check INFINICON_API_KEY: `infinicon keys list` shows which keys are valid"
-    if status == 403:
-        return "use a key that has the permission and the namespace: `infinicon keys create --help`"
     if status == 404 and code != "not_found":
         return "is this the address of an Infinicon server? INFINICON_URL names the root, without a path"
-    if status == 413:
-        return "send less at once"
-    if status in {429, 502, 503, 504}:
-        return "try again in a moment; `infinicon doctor` says what is slow or down"
-    return ""
+    return REMEDIES.get(status, BUSY if status in {429, 502, 503, 504} else "")

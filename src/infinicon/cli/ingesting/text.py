@@ -14,7 +14,7 @@ from infinicon.cli.ingesting.places import Broken, Place
 from infinicon.cli.ingesting.shaping import Draft
 from infinicon.cli.ingesting.sources import READING_FAULTS
 
-PART_CHARACTERS = 256 * 1024
+PART_CHARACTERS = 64 * 1024
 """One part of a text at most: not more than 1 MiB in UTF-8, which is what an episode may have."""
 CHUNK_BYTES = 64 * 1024
 MARKDOWN = "text/markdown"
