@@ -73,7 +73,6 @@ CANDIDATES = text("""
       AND (CAST(:agent_id AS text) IS NULL OR e.agent_id = :agent_id)
       AND (CAST(:session_id AS text) IS NULL OR e.session_id = :session_id)
       AND (CAST(:filters AS jsonb) IS NULL OR e.filters @> CAST(:filters AS jsonb))
-      AND (CAST(:types AS text[]) IS NULL OR e.type = ANY(CAST(:types AS text[])))
       AND (CAST(:created_after AS timestamptz) IS NULL OR e.created_at > :created_after)
       AND (CAST(:created_before AS timestamptz) IS NULL OR e.created_at < :created_before)
       AND (NOT CAST(:described AS boolean) OR (e.tags @> CAST(:tags AS text[]) AND e.metadata @> CAST(:metadata AS jsonb)))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from infinicon.domain import IngestEpisode, Json, MemoryFilters, MemoryType, Status
 from infinicon.operations import ranking
-from infinicon.store import selection
+from infinicon.store import search, selection
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import Pipeline
 from tests.store.operations.filter_oracle import World, contains
@@ -302,13 +302,47 @@ def test_the_oracle_knows_containment() -> None:
     assert not contains({"a": 1}, {"a": [1]})
 
 
-def test_one_in_a_thousand_is_found(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What passes ranks behind everything that does not."""
+@pytest.fixture
+def hidden(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A pool of 20 rows, and 200 memories that rank before everything else. Each entry is a look at the nearest rows."""
+    looks: list[str] = []
+    nearest = search.nearest
+
+    def counted(*arguments: Any) -> dict[int, float]:
+        looks.append("nearest")
+        return nearest(*arguments)
+
     monkeypatch.setattr(ranking, "POOL", 20)
-    pipeline.ingest(*[note(f"The heron flew over the bay, number {number}.") for number in range(400)])
+    monkeypatch.setattr(search, "nearest", counted)
+    pipeline.ingest(*[note(f"The heron flew over the bay, number {number}.") for number in range(200)])
+    return looks
+
+
+def test_few_are_found_behind_many_at_one_look(pipeline: Pipeline, hidden: list[str]) -> None:
     pipeline.ingest(note("Something about boats.", tags="rare"), note("A lamp.", {"rare": True}, "rare"))
     pipeline.drain()
+    question = "the heron flew over the bay"
 
     for filters in (asking(tags="rare"), asking(tags="rare", types=EPISODES)):
-        assert set(contents(pipeline, "the heron flew over the bay", filters)) == {"Something about boats.", "A lamp."}
-    assert contents(pipeline, "heron", asking(metadata={"rare": True})) == ["A lamp."]
+        hidden.clear()
+        assert set(contents(pipeline, question, filters, 3)) == {"Something about boats.", "A lamp."}
+        assert hidden == ["nearest"]
+    assert contents(pipeline, question, asking(metadata={"rare": True}), 3) == ["A lamp."]
+    hidden.clear()
+    assert contents(pipeline, question, asking(tags="nobody"), 3) == []
+    assert hidden == ["nearest"]
+
+
+def test_who_spoke_and_any_source_are_found_behind_many(pipeline: Pipeline, hidden: list[str]) -> None:
+    turns: Json = {
+        "messages": [{"role": "user", "content": "A lamp is lit."}, {"role": "rosa", "content": "So it is."}]
+    }
+    pipeline.ingest(IngestEpisode("application/json", turns))
+    pipeline.ingest(note("Some boats are green. Nothing else is."))
+    pipeline.drain()
+    pipeline.ingest(note("I can say so, too. Some boats are green.", tags="later"))
+    pipeline.drain()
+    question = "the heron flew over the bay"
+
+    assert contents(pipeline, question, asking(metadata={"speaker": "rosa"}, types=ATOMS), 3) == ["So it is."]
+    assert "Some boats are green." in contents(pipeline, question, asking(tags="later", types=ATOMS), 3)

@@ -44,9 +44,10 @@ def fill(pipeline: Pipeline, count: int = 45, scope: Scope | None = None) -> Non
 
 
 def pages(pipeline: Pipeline, limit: int, filters: MemoryFilters = ranking.ACTIVE) -> list[Sequence[Hit]]:
-    found = []
+    found: list[Sequence[Hit]] = []
     cursor = None
     while True:
+        assert len(found) < 100, "pages without end"
         reply = pipeline.query(QUESTION, limit, filters=filters, cursor=cursor)
         found.append(reply.hits)
         cursor = reply.cursor
