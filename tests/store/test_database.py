@@ -221,3 +221,22 @@ def test_a_real_deadlock_is_survived(app: Database, tenant: int, sql: Sql) -> No
 
     assert len(tries) == 3
     assert sql("SELECT seq FROM namespace_counters WHERE namespace IN (%s, %s)", first, second) == [(2,), (2,)]
+
+
+def test_a_snapshot_sees_what_was_and_writes_nothing(owner: Database) -> None:
+    name = f"tenant-{uuid4()}"
+    count = text("SELECT count(*) FROM tenants WHERE name = :name")
+    add = text("INSERT INTO tenants (name) VALUES (:name)")
+    with owner.transaction(None, snapshot=True) as tx:
+        assert tx.execute(count, {"name": name}).scalar() == 0
+        with owner.transaction(None) as other:
+            other.execute(add, {"name": name})
+        assert tx.execute(count, {"name": name}).scalar() == 0
+    with owner.transaction(None) as tx:
+        assert tx.execute(count, {"name": name}).scalar() == 1
+
+    with pytest.raises(Internal) as fault, owner.transaction(None, snapshot=True) as tx:
+        tx.execute(add, {"name": f"{name}-2"})
+    assert fault.value.details["sqlstate"] == "25006"
+    with owner.transaction(None) as tx:  # the connection is what it was before
+        tx.execute(add, {"name": f"{name}-3"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from infinicon.domain import (
     Permission,
 )
 from infinicon.errors import InvalidRequest, MissingDependency, Unauthorized, Unavailable
+from infinicon.operations import context as operation
 from infinicon.operations import gathering
 from infinicon.operations.counting import Counters
 from infinicon.plugins.loader import load_token_counter
@@ -299,3 +301,18 @@ def test_a_stored_count_is_believed(pipeline: Pipeline, sql: Sql) -> None:
     pipeline.counters = Counters(refuse)
     assert len(pipeline.assemble("the heron").segments) == len(FACTS)
     assert rendering.VERSION == 1
+
+
+def test_what_changes_meanwhile_changes_nothing(pipeline: Pipeline, sql: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was ranked and counted is what is sent."""
+    pipeline.put(*FACTS)
+    pipeline.drain()
+    before = pipeline.assemble("the heron")
+
+    def gather(*asked: Any) -> gathering.Chosen:
+        chosen = gathering.gather(*asked)
+        sql("UPDATE memories SET content = content || ' And more.' WHERE tenant = %s", pipeline.caller.tenant)
+        return chosen
+
+    monkeypatch.setattr(operation, "gather", gather)
+    assert replace(pipeline.assemble("the heron"), generated_at=DAY) == replace(before, generated_at=DAY)

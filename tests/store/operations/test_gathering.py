@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from infinicon.domain import (
+    ContextConstraints,
     IngestEpisode,
     MemoryFilters,
     MemoryType,
@@ -54,6 +55,21 @@ def test_a_long_episode_without_an_atom_near_it_is_taken_whole(pipeline: Pipelin
 
     check(context)
     assert code in context.text
+
+
+def test_a_long_episode_that_gave_way_to_nothing_is_offered_in_the_end(pipeline: Pipeline) -> None:
+    """Its only atom near the task says what an excluded memory says. The rest of it is no double of that."""
+    hum = "The turbine hums at night."
+    code = "\n".join(f"adjust(valve, {number})" for number in range(60))
+    (excluded, _) = pipeline.ingest(
+        IngestEpisode("text/plain", hum), IngestEpisode("text/markdown", f"{hum}\n\n```\n{code}\n```\n")
+    ).results
+    pipeline.drain()
+    context = pipeline.assemble(hum, 1_500, constraints=ContextConstraints(excluded=[excluded.ref]))
+
+    check(context)
+    assert code in context.text
+    assert not context.truncated
 
 
 def test_the_pool_grows_until_the_budget_is_full_or_all_is_in(
