@@ -29,8 +29,8 @@ from infinicon.store import contexts, selection
 from infinicon.store.contexts import Described, Said, Source
 from infinicon.store.database import Transaction
 
-SMALL = 16
-"""Tokens of a small unit: by it the first pool is sized."""
+SIZING = 64
+"""Tokens of the budget for which the first pool has a memory: it has some rows for each, and grows where they are not enough."""
 
 COUNTED_AT_ONCE = 64
 """Memories without a stored count are loaded and counted so many at a time, for most of them may not be needed."""
@@ -123,7 +123,7 @@ def unit_of(said: Said) -> str:
 def gather(work: Work, asked: Asked, required: Filling) -> Chosen:
     """Fill what is left of the budget by rank. The pool grows until nothing more is wanted, or there is no more."""
     away = [*(ref.id for ref in work.request.constraints.excluded), *required.chosen]
-    enough = min(work.segments, work.room // SMALL) + PATIENCE
+    enough = min(work.segments, work.room // SIZING) + PATIENCE
     while True:
         order = ranking.order(work.scope, work.tx, asked, enough, work.filters, away, doubles=True)
         pool = Pool(work, order, away, required.copy())

@@ -77,7 +77,7 @@ def test_the_pool_grows_until_the_budget_is_full_or_all_is_in(
 ) -> None:
     monkeypatch.setattr("infinicon.operations.ranking.POOL", 4)
     monkeypatch.setattr(gathering, "PATIENCE", 1)
-    monkeypatch.setattr(gathering, "SMALL", 10_000)
+    monkeypatch.setattr(gathering, "SIZING", 10_000)
     numbers = [f"Lantern number {number} hangs in the barn." for number in range(60)]
     pipeline.put(*numbers)
     pipeline.drain()

@@ -132,9 +132,9 @@ def test_what_is_gone_is_found_by_nobody_and_leaves_nothing(pipeline: Pipeline, 
     assert rows == sql(
         "SELECT coalesce(sum(cardinality(lexemes)), 0) FROM space_rows WHERE tenant = %s", pipeline.caller.tenant
     )
-    columns = "content, search_text, speaker, title, dedupe_key, content_hmac, fingerprint, filters"
+    columns = "content, search_text, speaker, title, dedupe_key, content_hmac, fingerprint, filters, renderer, unit_chars, content_chars"
     for row in sql(f"SELECT {columns} FROM memories WHERE id = ANY(%s)", own):
-        assert row == (None,) * 8
+        assert row == (None,) * 11
 
 
 def test_again_is_already_and_unknown_is_unknown(pipeline: Pipeline) -> None:
