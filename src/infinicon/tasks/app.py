@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from celery import Celery
 from kombu.entity import Queue
@@ -13,18 +12,9 @@ from infinicon.tasks import names
 from infinicon.tasks.schedule import schedule
 
 CONNECT_SECONDS = 2.0
-SILENCE_SECONDS = 3
-"""How long a publication waits for a broker that is connected and says nothing, because it hangs or has run out of memory."""
-AMQP_WAITS = 3
-"""An AMQP publication that gets no answer waits so often: for the confirmation, and then for its channel and its connection to close."""
-
-
-BEAT_TRIES_AGAIN: Mapping[str, object] = {
-    "retry": True,
-    "retry_policy": {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0},
-}
-"""Beat keeps one connection for ever. Over AMQP only a second try makes a new one: without it beat stayed silent after a restart of
-RabbitMQ until it was restarted itself."""
+SILENCE_SECONDS = 1
+"""How long a broker that is connected may say nothing, because it hangs or has run out of memory, while somebody waits for its answer. A
+publication waits up to five times: twice for the answer, in between for connections to open and to close."""
 
 
 class Defaults:
@@ -59,8 +49,15 @@ class Defaults:
     event_queue_expires = 60.0
     event_queue_ttl = 10.0
 
-    # A publication that fails is repeated from Postgres; nobody waits for it.
-    task_publish_retry = False
+    # A publication that fails is repeated from Postgres; nobody waits for it. But it gets a second try at once: connections are kept, and
+    # over AMQP one that a restart of the broker has cut is seen, and replaced, only by a publication that fails on it.
+    task_publish_retry = True
+    task_publish_retry_policy: ClassVar[dict[str, int]] = {
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0,
+        "interval_max": 0,
+    }
     broker_connection_timeout = CONNECT_SECONDS
     broker_connection_retry_on_startup = True
     broker_connection_max_retries = None
@@ -91,8 +88,7 @@ def configure(settings: Settings) -> Celery:
         if url.startswith("redis+socket"):
             del options["socket_keepalive"]
     elif url.startswith("amqp"):
-        wait = SILENCE_SECONDS // AMQP_WAITS
-        options = {"confirm_publish": True, "read_timeout": wait, "write_timeout": wait}
+        options = {"confirm_publish": True, "read_timeout": SILENCE_SECONDS, "write_timeout": SILENCE_SECONDS}
     app.conf.update(
         broker_url=url,
         broker_transport_options=options,
@@ -104,7 +100,6 @@ def configure(settings: Settings) -> Celery:
                     "expires": entry.expires,
                     "queue": names.CONTROL,
                     "ignore_result": True,
-                    **BEAT_TRIES_AGAIN,
                 },
             }
             for name, entry in schedule(settings).items()

@@ -1,7 +1,7 @@
 """docker-compose.yml without containers: its services as plain processes, with its command lines, settings and health checks.
 
-Names of services become this host, ports free ones, /run/secrets a folder; nothing else is changed. What runs in the small image runs
-without the model libraries.
+Names of services become this host, ports free ones, /run/secrets a folder; infinicon.env is TUNING, and nothing else is changed. What
+runs in the small image runs without the model libraries.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tests.e2e.external.servers import HOST, free_port
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
+TUNING = {"INFINICON_REPUBLISH_AFTER": "3"}  # so that a test need not wait half a minute for what a broker has lost
 PROGRAM = [sys.executable, "-m", "infinicon.cli"]
 
 
@@ -50,7 +51,7 @@ class Deployment:
         found = {key: value.replace("/run/secrets", str(self.secrets)) for key, value in given.items()}
         if service["build"]["dockerfile"] == "beat/Dockerfile":
             found["PYTHONPATH"] = str(ROOT / "tests" / "bare")
-        return {"PATH": os.environ["PATH"], "PYTHONSAFEPATH": "1", "PYTHONUNBUFFERED": "1", **found}
+        return {"PATH": os.environ["PATH"], "PYTHONSAFEPATH": "1", "PYTHONUNBUFFERED": "1", **TUNING, **found}
 
     def run(self, name: str, *more: str) -> str:
         """A service that ends by itself, to its end; its standard output."""
