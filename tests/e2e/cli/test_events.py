@@ -80,7 +80,7 @@ def test_faults_have_their_exit_codes(live: Instance) -> None:
     wrong = run(live, "events", name, "--types", "indexed")
     assert (wrong.returncode, "memory.indexed" in wrong.stderr) == (2, True)
     refused = run(live, "events", name, "--follow", "--from", "zzz")
-    assert (refused.returncode, "invalid_cursor" in refused.stderr) == (1, True)
+    assert (refused.returncode, "invalid_cursor" in refused.stderr) == (2, True)
     away = {"INFINICON_URL": "http://127.0.0.1:9", "INFINICON_API_KEY": "inf_x"}
     assert run(None, "events", name, "--follow", **away).returncode == 3
 

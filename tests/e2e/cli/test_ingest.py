@@ -163,7 +163,7 @@ def test_a_namespace_that_no_request_may_name(live: Instance, tmp_path: Path) ->
     path.write_text('{"content": "x"}\n' * 50)
     done = run(live, "ingest", str(path), "-n", "x" * 300)
 
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "scope.namespaceId" in done.stderr
     assert "50" not in done.stderr
 
