@@ -66,6 +66,6 @@ def test_a_small_budget_says_what_it_lacks(live: Instance, namespace: str) -> No
 def test_what_is_refused_names_its_field(live: Instance, namespace: str) -> None:
     done = run(live, "context", TASK, "-n", namespace, "--tokenizer", "nobody-knows-it")
 
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "budget.tokenizer" in done.stderr
     assert "Traceback" not in done.stderr
