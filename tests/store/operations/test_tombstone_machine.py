@@ -240,7 +240,7 @@ def test_no_sequence_brings_anything_back_or_loses_anything(new_pipeline: Callab
     run_state_machine_as_test(
         lambda: Machine(new_pipeline(), sql),  # type: ignore[arg-type]  # a factory will do, hypothesis says
         settings=settings(
-            max_examples=20,
+            max_examples=12,
             stateful_step_count=30,
             deadline=None,
             derandomize=True,
