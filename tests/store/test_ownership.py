@@ -8,10 +8,11 @@ from sqlalchemy import text
 
 from infinicon.errors import MissingDependency, Unavailable
 from infinicon.store import migrate as migration
-from infinicon.store.migrate import migrate
+from infinicon.store.migrate import HEAD, migrate
 from infinicon.store.ownership import quoted, unreachable
 from tests.conftest import Cluster
 from tests.store.fresh import fresh_database, run_statements, url_with
+from tests.together import together
 
 
 def told(url: str) -> tuple[str, str]:
@@ -32,6 +33,19 @@ def test_what_an_owner_lacks_is_what_the_remedy_gives(cluster: Cluster) -> None:
         migrate(fresh.url)
         with psycopg.connect(fresh.url) as connection:
             connection.execute("SELECT count(*) FROM infinicon.tenants")
+
+
+def test_two_migrations_at_once_are_one(cluster: Cluster) -> None:
+    with fresh_database(cluster.superuser_url, owned=True, attributes="CREATEROLE") as fresh:
+        run_statements(
+            fresh.superuser_url,
+            f"CREATE EXTENSION vector; GRANT infinicon_app, infinicon_sweeper, infinicon_results TO {fresh.user} WITH ADMIN OPTION",
+        )
+
+        together(*[lambda: migrate(fresh.url)] * 3)
+
+        with psycopg.connect(fresh.url) as connection:
+            assert connection.execute("SELECT version_num FROM infinicon.schema_version").fetchall() == [(HEAD,)]
 
 
 def test_a_superuser_is_asked_for_the_extension_only_where_it_is_missing(cluster: Cluster) -> None:
