@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from infinicon.cli.instance import Instance
+from infinicon.embedded import launch
 from tests.e2e.external.servers import HOST, free_port
 from tests.waiting import wait_until
 
@@ -72,7 +73,8 @@ class Deployment:
         for name in started:
             with self.log(name).open("ab") as log:
                 self._running[name] = subprocess.Popen(
-                    [*PROGRAM, *self._services[name]["command"]],
+                    # It ends with us, however we end.
+                    launch.command([*PROGRAM, *self._services[name]["command"]], death_signal=signal.SIGKILL),
                     env=self.environment(name),
                     stdin=subprocess.DEVNULL,
                     stdout=log,

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from infinicon.embedded import launch
 from tests.waiting import wait_until
 
 HOST = "127.0.0.1"
@@ -69,7 +70,8 @@ class Server:
     def start(self) -> None:
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
-                self.command,
+                # It ends with us, however we end.
+                launch.command(self.command, death_signal=signal.SIGKILL),
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -134,8 +136,8 @@ def redis(folder: Path, *, tls: bool) -> Iterator[Broker]:
 def rabbitmq(folder: Path) -> Iterator[Broker]:
     """RabbitMQ with a user and a virtual host of its own, and a name server that is not the system's."""
     needed("rabbitmq-server", "rabbitmq-server")
-    needed("epmd", "rabbitmq-server")
-    port, names = free_port(), Server(["epmd", "-address", HOST, "-port", str(free_port())], folder, 0)
+    epmd = needed("epmd", "rabbitmq-server")
+    port, names = free_port(), Server([epmd, "-address", HOST, "-port", str(free_port())], folder, 0)
     names.port = int(names.command[-1])
     password = AWKWARD_PASSWORD.replace("#", "")  # its configuration has no way to write this one
     configuration = folder / "rabbitmq.conf"
@@ -154,6 +156,8 @@ def rabbitmq(folder: Path) -> Iterator[Broker]:
         "RABBITMQ_LOG_BASE": str(folder / "log"),
         "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "enabled_plugins"),
         "RABBITMQ_PID_FILE": str(folder / "pid"),
+        # As under systemd its script becomes the server, instead of waiting for it: then it is our child, and ends with us.
+        "NOTIFY_SOCKET": str(folder / "notify"),
     }
     (folder / "enabled_plugins").write_text("[].\n")
     cookie = folder / ".erlang.cookie"
