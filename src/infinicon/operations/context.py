@@ -86,7 +86,7 @@ def assemble(
             budget=request.budget,
             segments=segments,
             token_estimate=sum(segment.tokens for segment in segments),
-            truncated=chosen.filling.cut,
+            truncated=chosen.truncated,
             warnings=_warnings(work, required, chosen, segments),
             generated_at=waiting.now(tx),
         )
@@ -193,7 +193,7 @@ def _warnings(
     stale = [segment.ref for segment in segments if candidates[segment.ref.id].stale]
     if stale:
         warnings.append(ContextWarning("stale_consolidation", "a source of it was tombstoned", stale))
-    if chosen.filling.cut:
+    if chosen.truncated:
         warnings.append(ContextWarning("truncated", "memories were left out for want of room"))
     if not segments:
         warnings.append(ContextWarning("empty_context", "there is no memory to tell, or none that fits"))

@@ -26,10 +26,12 @@ class Omission(enum.StrEnum):
 
 
 class Filling:
-    """What is chosen so far, with its tokens; whether something had to be left out (`cut`), and whether to stop offering (`full`)."""
+    """What is chosen so far, with its tokens; what was passed over; whether something required had to be left out (`cut`), and whether
+    to stop offering (`full`)."""
 
     def __init__(self, tokens: int, segments: int) -> None:
         self.chosen: dict[UUID, int] = {}
+        self.passed_over: list[UUID] = []
         self.cut = False
         self.full = False
         self._room = tokens
@@ -50,7 +52,7 @@ class Filling:
         if self.fits(tokens):
             self._take(memory, tokens)
             return True
-        self.cut = True
+        self.passed_over.append(memory)
         self._passed += tokens <= self._room
         self.full = len(self.chosen) >= self._segments or self._passed >= PATIENCE
         return False

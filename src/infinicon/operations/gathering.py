@@ -75,9 +75,11 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What goes into the context, and how what was gathered ranked; what stands for an atom has its rank."""
+    """What goes into the context, whether something else would have with more room, and how what was gathered ranked; what stands for
+    an atom has its rank."""
 
     filling: Filling
+    truncated: bool
     ranked: Mapping[UUID, Ranked]
     scores: Mapping[UUID, float]
 
@@ -129,7 +131,7 @@ def gather(work: Work, asked: Asked, required: Filling) -> Chosen:
         pool = Pool(work, order, away, required.copy())
         pool.offer_all(complete=order.complete)
         if pool.filling.full or order.complete:
-            return Chosen(pool.filling, pool.ranked, pool.scores)
+            return Chosen(pool.filling, pool.truncated, pool.ranked, pool.scores)
         enough *= 4
 
 
@@ -188,6 +190,11 @@ class Pool:
         for memory in late if complete else ():
             if not self._told.has(memory):
                 self._offer(memory)
+
+    @property
+    def truncated(self) -> bool:
+        """What was passed over and is told by what was taken after it is not missing."""
+        return self.filling.cut or not all(self._told.has(memory) for memory in self.filling.passed_over)
 
     def _offer(self, memory: UUID) -> None:
         if self.filling.offer(memory, self._prices.of(memory)):

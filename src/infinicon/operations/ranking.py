@@ -203,7 +203,9 @@ class Told:
         self._told: set[UUID] = set()
 
     def has(self, memory: UUID) -> bool:
-        return memory in self._told or not self._listed.isdisjoint(self._sources.get(memory, ()))
+        if memory in self._listed or memory in self._told:
+            return True
+        return not self._listed.isdisjoint(self._sources.get(memory, ()))
 
     def add(self, memory: UUID) -> None:
         self._listed.add(memory)

@@ -33,6 +33,18 @@ def test_a_short_episode_stands_for_its_atoms(pipeline: Pipeline) -> None:
 LONG = " ".join(f"Sentence number {number} says nothing of it." for number in range(40))
 
 
+def test_what_stands_for_an_atom_costs_once(pipeline: Pipeline) -> None:
+    text = "I was in the garden all day. Rosa moved to Turin. It rained in the end."
+    pipeline.put(text, *FACTS)
+    pipeline.drain()
+    total = pipeline.assemble("Rosa moved to Turin.").token_estimate
+    exact = pipeline.assemble("Rosa moved to Turin.", total)
+
+    check(exact)
+    assert set(contents(exact)) == {text, *FACTS}
+    assert not exact.truncated
+
+
 def test_a_long_episode_gives_way_to_its_atoms_where_room_is_dear(pipeline: Pipeline) -> None:
     pipeline.put(LONG)
     pipeline.drain()

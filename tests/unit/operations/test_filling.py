@@ -20,14 +20,14 @@ def offer(filling: Filling, *costs: int) -> list[int]:
 
 
 def state(filling: Filling) -> tuple[bool, bool]:
-    return filling.cut, filling.full
+    return bool(filling.passed_over), filling.full
 
 
 def test_what_fits_is_taken_in_order() -> None:
     filling = Filling(800, 10)
 
     assert offer(filling, 500, 400, 100) == [500, 100]
-    assert filling.cut
+    assert len(filling.passed_over) == 1
 
 
 def test_a_memory_larger_than_the_budget_keeps_no_other_out() -> None:
@@ -91,7 +91,7 @@ def test_neither_bound_is_ever_passed(room: int, segments: int, costs: list[int]
 
     assert sum(taken) == sum(filling.chosen.values()) <= room
     assert len(taken) == len(filling.chosen) <= segments
-    assert filling.cut == (len(taken) < len(costs))
+    assert len(filling.passed_over) == len(costs) - len(taken)
 
 
 @given(st.integers(0, 300), COSTS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,3 +66,13 @@ def test_a_reason_quotes_nothing_else_and_not_without_end() -> None:
 @given(st.text(max_size=60))
 def test_any_question_has_its_lexemes(text: str) -> None:
     assert terms(text).keys() == lexemes.lexeme_ids(text).keys()
+
+
+def test_what_was_said_is_said_whichever_way_it_comes_again() -> None:
+    atom, episode, other = (UUID(int=number) for number in range(3))
+    for first, second in ((atom, episode), (episode, atom), (atom, atom), (episode, episode)):
+        told = Told({atom: {episode}})
+        assert not told.has(second)
+        told.add(first)
+        assert told.has(second)
+        assert not told.has(other)
