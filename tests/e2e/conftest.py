@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from uuid import uuid4
 
@@ -9,11 +10,15 @@ import httpx
 import pytest
 
 from infinicon.cli.instance import Client, Instance, running
+from infinicon.embedded.processes import MODEL_ENVIRONMENT
 
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     """`infinicon up` on fresh data; SIGTERM at the end, which must end it cleanly."""
+    # Tests before this one may have loaded a model here, and with it what its libraries want to find; `up` would hand that on.
+    for name in MODEL_ENVIRONMENT:
+        os.environ.pop(name, None)
     with running(tmp_path_factory.mktemp("live")) as instance:
         yield instance
 

@@ -132,7 +132,7 @@ def test_who_gets_no_answer_is_told_why(live: Instance, tmp_path: Path) -> None:
 
 
 def test_keys_from_the_command_line(live: Instance, namespace: str) -> None:
-    done = run(live, "keys", "create", "--label", "bot", "--permission", "query", "--namespace", namespace)
+    done = run(live, "keys", "create", "--label", namespace, "--permission", "query", "--namespace", namespace)
     assert done.returncode == 0, done.stderr
     secret = done.stdout.strip()
     as_bot = {"INFINICON_URL": live.url, "INFINICON_API_KEY": secret}
@@ -140,7 +140,7 @@ def test_keys_from_the_command_line(live: Instance, namespace: str) -> None:
     assert run(None, "query", "Rosa", "--refs", "--namespace", "other", **as_bot).returncode == 4
     assert run(None, "keys", "list", **as_bot).returncode == 4
 
-    key = next(item for item in answer(live, "keys", "list")["keys"] if item.get("label") == "bot")
+    key = next(item for item in answer(live, "keys", "list")["keys"] if item.get("label") == namespace)
     rotated = answer(live, "keys", "rotate", key["keyId"], "--overlap", "10m")
     assert run(None, "namespaces", **as_bot).returncode == 0
     assert run(live, "keys", "revoke", key["keyId"]).returncode == 0
