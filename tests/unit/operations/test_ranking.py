@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinicon import lexemes
-from infinicon.operations.ranking import because, score, terms
+from infinicon.operations.ranking import Told, because, score, terms
 
 SHARE = st.floats(0, 1)
 
