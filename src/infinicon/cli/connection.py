@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,3 +56,21 @@ def of_data_dir(directory: Path) -> Connection:
         ) from None
     except (OSError, ValueError, KeyError, TypeError):
         raise NoServer(f"{directory / DEV_FILE} cannot be read", "is it yours, and written by this version?") from None
+
+
+def database(data_dir: Path | None, of_running: Callable[[Path], str], role: str) -> tuple[str, Path | None]:
+    """How to reach the database itself: INFINICON_OWNER_DATABASE_URL, else as `of_running` says of a running `up`, and where that is.
+
+    Raises:
+        NoServer: neither is there; `role` says who the address should name.
+    """
+    given = settings().owner_database_url.get_secret_value()
+    if given and data_dir is None:
+        return given, None
+    directory = data_dir or settings().data_dir or DEFAULT_DATA_DIR
+    if not (directory / DEV_FILE).exists():
+        raise NoServer(
+            f"no running infinicon in {directory}",
+            f"start one, name its --data-dir, or set INFINICON_OWNER_DATABASE_URL to {role}",
+        )
+    return of_running(directory), directory

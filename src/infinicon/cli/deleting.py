@@ -10,13 +10,11 @@ from pathlib import Path
 
 from infinicon.cli import exits
 from infinicon.cli.client import Client, Wire
-from infinicon.cli.connection import DEFAULT_DATA_DIR
-from infinicon.cli.faults import NoServer, WrongUsage
+from infinicon.cli.connection import database
+from infinicon.cli.faults import WrongUsage
 from infinicon.cli.key_management import seconds
 from infinicon.cli.output import note, show_json, table, visible
-from infinicon.cli.place import DEV_FILE
 from infinicon.cli.reading import refs_of
-from infinicon.settings import settings
 
 POLL_SECONDS = 1.0
 DELETABLE = ("episode", "atom", "consolidation")
@@ -131,9 +129,11 @@ def _policy(reply: Wire, *, as_json: bool) -> None:
 
 def verify(data_dir: Path | None, *, rewrite: bool, as_json: bool) -> None:
     """Look for the text of standard input everywhere; exit 1 where something of it is left."""
+    from infinicon.embedded.bootstrap import superuser_url
     from infinicon.operations.verify_erasure import verify_erasure
 
-    url, data = _database(data_dir)
+    url, directory = database(data_dir, superuser_url, "a role that sees every row")
+    data = None if directory is None else directory / "postgres"
     if sys.stdin.isatty():
         note("type or paste the text, then Ctrl-D:")
     text = sys.stdin.read()
@@ -168,19 +168,3 @@ def verify(data_dir: Path | None, *, rewrite: bool, as_json: bool) -> None:
             print(f"not looked at: {place}")
     if not report.clean:
         sys.exit(exits.FAILED)
-
-
-def _database(data_dir: Path | None) -> tuple[str, Path | None]:
-    """How to see every row, and where the files are, if they are here."""
-    from infinicon.embedded.bootstrap import superuser_url
-
-    given = settings().owner_database_url.get_secret_value()
-    if given and data_dir is None:
-        return given, None
-    directory = data_dir or settings().data_dir or DEFAULT_DATA_DIR
-    if not (directory / DEV_FILE).exists():
-        raise NoServer(
-            f"no running infinicon in {directory}",
-            "start one, name its --data-dir, or set INFINICON_OWNER_DATABASE_URL to a role that sees every row",
-        )
-    return superuser_url(directory), directory / "postgres"

@@ -9,10 +9,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from infinicon.cli.client import Client, Wire
-from infinicon.cli.connection import DEFAULT_DATA_DIR, find
-from infinicon.cli.faults import NoServer, WrongUsage
+from infinicon.cli.connection import database, find
+from infinicon.cli.faults import WrongUsage
 from infinicon.cli.output import note, show_json, table, visible
-from infinicon.settings import settings
 
 _DATED = re.compile(r"\d{4}-")
 _DURATION = re.compile(r"(\d{1,9})([smhd]?)")
@@ -63,6 +62,7 @@ def found(
     as_json: bool,
 ) -> None:
     """The first key of a tenant, made by the owner of the schema: it may do everything."""
+    from infinicon.embedded.bootstrap import owner_url
     from infinicon.keyring import new_api_key
     from infinicon.operations.keys import provision
 
@@ -74,28 +74,12 @@ def found(
     if not tenant.strip() or len(tenant) > 256:
         raise WrongUsage("a tenant's name has 1 to 256 characters and is not blank")
     secret = new_api_key()
-    provision(_owner_url(data_dir), tenant, secret, label=label or "first key")
+    provision(database(data_dir, owner_url, "the database's owner")[0], tenant, secret, label=label or "first key")
     if as_json:
         show_json({"tenantId": tenant, "apiKey": secret})
     else:
         note(f"the first key of tenant {visible(tenant)}; it is kept nowhere, so keep it now:")
         print(secret)
-
-
-def _owner_url(data_dir: Path | None) -> str:
-    given = settings().owner_database_url.get_secret_value()
-    if given and data_dir is None:
-        return given
-    directory = data_dir or settings().data_dir or DEFAULT_DATA_DIR
-    if not (directory / "dev.json").exists():
-        raise NoServer(
-            f"no running infinicon in {directory}",
-            "start one, name its --data-dir, or set INFINICON_OWNER_DATABASE_URL to the database's owner",
-        )
-    # Here and not above: where the database is somebody else's, what runs one here need not be installed.
-    from infinicon.embedded.bootstrap import owner_url
-
-    return owner_url(directory)
 
 
 def show(url: str | None, data_dir: Path | None, *, as_json: bool) -> None:

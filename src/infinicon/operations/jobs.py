@@ -18,6 +18,7 @@ from infinicon.domain import (
     ScopeKey,
 )
 from infinicon.errors import Cancelled, InvalidCursor, NotFound
+from infinicon.ids import parse_id
 from infinicon.keyring import Keyring
 from infinicon.operations import scopes
 from infinicon.store import jobs
@@ -97,20 +98,11 @@ def retry_job(database: Database, caller: Caller, scope: Scope, job_id: str) -> 
 
 
 def _found(scope: ScopeKey, tx: Transaction, job_id: str) -> Job:
-    wanted = _uuid(job_id)
+    wanted = parse_id(job_id.lower())
     job = None if wanted is None else jobs.fold(scope, tx, wanted)
     if job is None:
         raise NotFound("there is no such job in this scope")
     return job
-
-
-def _uuid(text: str) -> UUID | None:
-    """Only the canonical form: other spellings of an id are other ids."""
-    try:
-        value = UUID(text)
-    except ValueError:
-        return None
-    return value if str(value) == text.lower() else None
 
 
 def _bound(scope: ScopeKey) -> Position:
