@@ -18,7 +18,7 @@ from infinicon.errors import MissingDependency
 from infinicon.store.database import raw, translate, unscoped
 from infinicon.store.ownership import INSUFFICIENT, lacking_rights, server_version, unreachable
 
-HEAD = "0003"
+HEAD = "0004"
 MIGRATIONS_LOCK = 4_932_117_603  # an arbitrary number, the same in every release
 OLDEST_POSTGRES = 150_000
 OLDEST_VECTOR = (0, 8)

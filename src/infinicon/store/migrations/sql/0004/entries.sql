@@ -1,0 +1,1 @@
+-- Entries: atoms and consolidations as RFC 0113 reads them.
