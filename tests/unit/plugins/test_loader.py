@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from infinicon.errors import InvalidRequest, MissingDependency
+from infinicon.plugins.consolidator import BuiltinConsolidator
 from infinicon.plugins.extractor import BuiltinExtractor
-from infinicon.plugins.loader import load_embedder, load_extractor, load_token_counter
+from infinicon.plugins.loader import load_consolidator, load_embedder, load_extractor, load_token_counter
 from infinicon.settings import Settings
 
 
@@ -17,6 +18,15 @@ def test_the_built_in_extractor_is_found_by_its_entry_point() -> None:
 def test_an_unknown_extractor_is_named_with_its_group_and_setting() -> None:
     with pytest.raises(MissingDependency, match=r"INFINICON_EXTRACTOR .*'mine'.* infinicon\.extractors.*builtin"):
         load_extractor(Settings(extractor="mine"))
+
+
+def test_the_built_in_consolidator_is_found_by_its_entry_point() -> None:
+    assert isinstance(load_consolidator(Settings()), BuiltinConsolidator)
+
+
+def test_an_unknown_consolidator_is_named_with_its_group_and_setting() -> None:
+    with pytest.raises(MissingDependency, match=r"INFINICON_CONSOLIDATOR .*'mine'.* infinicon\.consolidators.*builtin"):
+        load_consolidator(Settings(consolidator="mine"))
 
 
 def test_an_unknown_embedder_is_named_with_its_group_and_setting() -> None:
