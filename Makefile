@@ -17,7 +17,7 @@ else echo '$(VENV) could not be made; the lines above say why'; fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit bench chaos docs clean
+.PHONY: help setup demo test lint unit bench chaos mutants docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 16
@@ -50,6 +50,9 @@ unit: setup ## the tests that need no service: seconds
 
 chaos: setup ## the tests that kill processes
 	$(BIN)/python -m pytest tests/chaos
+
+mutants: setup ## put faults in on purpose, one after the other, and see their tests turn red; ARGS=NAME for one
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 bench: setup ## the figures of docs/performance.md; QUICK=1 for a look, ARGS='--only pipeline' for one, DATA=DIR for recall
 	$(BIN)/python -m bench $(if $(QUICK),--quick) $(if $(DATA),--data '$(DATA)') $(ARGS)
