@@ -68,7 +68,7 @@ class Settings(BaseSettings):
     port: int = Field(8420, ge=0, le=65535, description="The port of the API; 0 takes a free one.")
     max_body_bytes: int = Field(32 * 1024 * 1024, ge=1024, description="A larger request body is refused (413).")
     max_concurrent_requests: int = Field(
-        256,
+        1_024,
         ge=1,
         description="More requests than this in work at once are refused (429); one key may have half of them, one tenant three quarters.",
     )

@@ -76,6 +76,10 @@ def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:
         app.include_router(module.router)
     errors.install(app)
     openapi.install(app, settings)
-    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(
+        BodyLimit,
+        max_bytes=settings.max_body_bytes,
+        max_bytes_together=limits.BODIES_TOGETHER * settings.max_body_bytes,
+    )
     app.add_middleware(Gate, capacity=settings.max_concurrent_requests)  # added last, so outermost
     return app

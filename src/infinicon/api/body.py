@@ -9,15 +9,21 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from infinicon.api import limits
-from infinicon.errors import InvalidRequest, TooLarge, UnsupportedMediaType
+from infinicon.errors import InvalidRequest, Overloaded, TooLarge, UnsupportedMediaType
 
 
 class BodyLimit:
-    """Pure ASGI. Reading past `max_bytes` raises TooLarge inside the app, whether or not a Content-Length announced it."""
+    """Pure ASGI. Reading past `max_bytes` raises TooLarge inside the app, whether or not a Content-Length announced it.
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+    All bodies together are bounded, too, as many requests may be in work at once because most are small. Where they are larger than
+    `max_bytes_together`, reading on raises Overloaded in those that are not small, so that large ones shut nobody else out.
+    """
+
+    def __init__(self, app: ASGIApp, max_bytes: int, max_bytes_together: int) -> None:
         self._app = app
         self._max_bytes = max_bytes
+        self._max_bytes_together = max_bytes_together
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -32,12 +38,19 @@ class BodyLimit:
             if too_large:
                 raise self._refusal()
             message = await receive()
-            received += len(message.get("body", b""))
+            size = len(message.get("body", b""))
+            received += size
+            self._held += size
             if received > self._max_bytes:
                 raise self._refusal()
+            if self._held > self._max_bytes_together and received > limits.SMALL_BODY_BYTES:
+                raise Overloaded("the bodies of all requests together are as large as the server takes")
             return message
 
-        await self._app(scope, counted, send)
+        try:
+            await self._app(scope, counted, send)
+        finally:
+            self._held -= received
 
     def _refusal(self) -> TooLarge:
         return TooLarge(

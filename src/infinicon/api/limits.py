@@ -14,6 +14,10 @@ BODY_IDLE_SECONDS = 30.0
 BODY_SECONDS = 20.0
 BODY_BYTES_A_SECOND = 16 * KIB
 """A body has 20 seconds, and a second more for every 16 KiB that came."""
+BODIES_TOGETHER = 8
+"""All bodies that are held at once may be so many times as large as one may be."""
+SMALL_BODY_BYTES = 256 * KIB
+"""A body up to this size is taken whatever the others are."""
 JSON_DEPTH = 64
 JSON_VALUES = 1_000_000
 """Ten million empty arrays fit into a body; they take a gigabyte and hold the interpreter for 24 seconds (measured)."""

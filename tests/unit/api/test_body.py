@@ -8,10 +8,11 @@ from fastapi import FastAPI, Request
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
 from infinicon.api import body, errors, limits
 from infinicon.api.answers import answer
-from infinicon.errors import InvalidRequest, UnsupportedMediaType
+from infinicon.errors import InvalidRequest, Overloaded, UnsupportedMediaType
 
 LIMIT = 1000
 JSON = {"Content-Type": "application/json"}
@@ -26,7 +27,7 @@ def client() -> Iterator[TestClient]:
         return answer(len(await body.read(request)))
 
     errors.install(app)
-    app.add_middleware(body.BodyLimit, max_bytes=LIMIT)
+    app.add_middleware(body.BodyLimit, max_bytes=LIMIT, max_bytes_together=2 * LIMIT)
     with TestClient(app) as client:
         yield client
 
@@ -100,3 +101,40 @@ def test_a_body_that_drips_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) ->
     scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"application/json")]}
     with pytest.raises(InvalidRequest, match="bytes a second"):
         asyncio.run(asyncio.wait_for(body.read(Request(scope, drip)), 10))
+
+
+def test_all_bodies_together_are_bounded_and_small_ones_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SMALL_BODY_BYTES", 100)
+
+    async def scenario() -> tuple[list[int], list[int]]:
+        sizes: list[int] = []
+        hold = asyncio.Event()
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            sizes.append(len((await receive())["body"]))
+            await hold.wait()
+
+        limited = body.BodyLimit(app, max_bytes=LIMIT, max_bytes_together=2 * LIMIT)
+
+        async def request(size: int) -> None:
+            async def receive() -> Message:
+                return {"type": "http.request", "body": b"x" * size}
+
+            async def send(message: Message) -> None: ...
+
+            await limited({"type": "http", "headers": []}, receive, send)
+
+        async with asyncio.TaskGroup() as group:
+            for size in (LIMIT, LIMIT, 100):
+                group.create_task(request(size))
+            await asyncio.sleep(0)
+            with pytest.raises(Overloaded):
+                await request(101)
+            before = list(sizes)
+            hold.set()
+        await request(101)  # those that are done hold nothing any more
+        return before, sizes
+
+    before, after = asyncio.run(scenario())
+    assert before == [LIMIT, LIMIT, 100]
+    assert after == [*before, 101]
