@@ -27,7 +27,7 @@ from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
 from tornado.netutil import bind_sockets
 
-from infinicon.settings import Settings
+from infinicon.settings import PREFIX, Settings, SettingsError
 from infinicon.tasks.app import configure
 
 MAX_TASKS = 5_000
@@ -158,7 +158,7 @@ def run(settings: Settings) -> None:
     """The process behind `infinicon flower`: serves until SIGTERM or SIGINT.
 
     Raises:
-        SettingsError: there is no password.
+        SettingsError: there is no password, or the address cannot be listened on.
     """
     settings.need("broker_url", "flower_password")
     app = configure(settings)
@@ -175,10 +175,17 @@ def serve(settings: Settings, app: Any) -> None:
     access = logging.getLogger("tornado.access")
     access.addHandler(logging.NullHandler())
     access.propagate = False
+    try:
+        sockets = bind_sockets(settings.flower_port, address=settings.flower_host)
+    except OSError as fault:
+        where = f"{settings.flower_host}:{settings.flower_port}"
+        raise SettingsError(
+            f"{PREFIX}FLOWER_HOST and {PREFIX}FLOWER_PORT: cannot listen on {where}: {fault.strerror}"
+        ) from None
     loop = IOLoop(make_current=True)
     gate = create(settings, app, loop)
     server = HTTPServer(gate)
-    server.add_sockets(bind_sockets(settings.flower_port, address=settings.flower_host))
+    server.add_sockets(sockets)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.asyncio_loop.add_signal_handler(number, gate.stop)
     gate.start()

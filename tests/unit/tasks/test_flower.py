@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -15,8 +16,8 @@ from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
 from tornado.netutil import bind_sockets
 
-from infinicon.settings import Settings
-from infinicon.tasks.flower import create, knows, mask_broker, tls_of, without_text
+from infinicon.settings import Settings, SettingsError
+from infinicon.tasks.flower import create, knows, mask_broker, serve, tls_of, without_text
 
 USER, PASSWORD = "operator", "pä:ss/word"
 READS = ["/", "/workers", "/tasks", "/api/tasks", "/api/workers", "/api/task/types", "/metrics", "/healthcheck"]
@@ -160,3 +161,11 @@ def test_the_password_of_a_socket_is_masked() -> None:
 )
 def test_flower_gets_the_tls_options_of_the_url(url: str, options: dict[str, str] | None) -> None:
     assert tls_of(url) == options
+
+
+def test_an_address_that_is_taken_is_a_fault_of_the_settings() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        settings = Settings(flower_port=port, flower_password=SecretStr("secret"), broker_url=SecretStr("memory://"))
+        with pytest.raises(SettingsError, match=f"127.0.0.1:{port}"):
+            serve(settings, None)
