@@ -166,6 +166,6 @@ def test_flower_gets_the_tls_options_of_the_url(url: str, options: dict[str, str
 def test_an_address_that_is_taken_is_a_fault_of_the_settings() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        settings = Settings(flower_port=port, flower_password=SecretStr("secret"), broker_url=SecretStr("memory://"))
+        settings = Settings(flower_port=port, flower_password=SecretStr("secret"))
         with pytest.raises(SettingsError, match=f"127.0.0.1:{port}"):
             serve(settings, None)
