@@ -7,10 +7,18 @@ import hmac
 import secrets
 from functools import lru_cache
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 API_KEY_PREFIX = "inf_"
+NONCE = 12
+"""Bytes before a ciphertext: random, for a key that seals few things (NIST SP 800-38D, 8.2.2)."""
+
+
+class SealBroken(Exception):
+    """Not sealed under this master key, or not for this place."""
 
 
 class Keyring:
@@ -33,6 +41,23 @@ class Keyring:
             state.update(len(part).to_bytes(8, "big"))
             state.update(part)
         return state.digest()
+
+    @property
+    def id(self) -> str:
+        """Names the master key without telling anything of it, so that what is kept can say under which one it is."""
+        return self._derive("key id").hex()[:16]
+
+    def seal(self, purpose: str, value: bytes, context: bytes) -> bytes:
+        """Encrypt (AES-256-GCM). It opens with the same purpose and context only."""
+        nonce = secrets.token_bytes(NONCE)
+        return nonce + AESGCM(self._derive(purpose)).encrypt(nonce, value, context)
+
+    def open(self, purpose: str, sealed: bytes, context: bytes) -> bytes:
+        """What was sealed. Raises SealBroken."""
+        try:
+            return AESGCM(self._derive(purpose)).decrypt(sealed[:NONCE], sealed[NONCE:], context)
+        except (InvalidTag, ValueError):
+            raise SealBroken from None
 
     def token(self, purpose: str) -> str:
         """A bearer secret that both ends of an internal connection derive for themselves."""
