@@ -10,6 +10,7 @@ import hmac
 import logging
 import secrets
 import signal
+import socket
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +26,6 @@ from flower.urls import settings as flower_settings
 from kombu.utils.url import maybe_sanitize_url
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
-from tornado.netutil import bind_sockets
 
 from infinicon.settings import PREFIX, Settings, SettingsError
 from infinicon.tasks.app import configure
@@ -175,17 +175,22 @@ def serve(settings: Settings, app: Any) -> None:
     access = logging.getLogger("tornado.access")
     access.addHandler(logging.NullHandler())
     access.propagate = False
-    try:
-        sockets = bind_sockets(settings.flower_port, address=settings.flower_host)
-    except OSError as fault:
-        where = f"{settings.flower_host}:{settings.flower_port}"
-        raise SettingsError(
-            f"{PREFIX}FLOWER_HOST and {PREFIX}FLOWER_PORT: cannot listen on {where}: {fault.strerror}"
-        ) from None
+    listening = _listen(settings.flower_host, settings.flower_port)
     loop = IOLoop(make_current=True)
     gate = create(settings, app, loop)
     server = HTTPServer(gate)
-    server.add_sockets(sockets)
+    server.add_socket(listening)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.asyncio_loop.add_signal_handler(number, gate.stop)
     gate.start()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family)
+    except OSError as fault:
+        rule = f"cannot listen on {host}:{port}: {fault.strerror}"
+        raise SettingsError(f"{PREFIX}FLOWER_HOST and {PREFIX}FLOWER_PORT: {rule}") from None
+    listening.setblocking(False)
+    return listening
