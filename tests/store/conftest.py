@@ -83,4 +83,4 @@ def tx(app: Database, tenant: int) -> Iterator[Transaction]:
 def empty_pipeline(cluster: Cluster) -> None:
     """No batch and no queued episode of any tenant: for tests of sweeps, which see all tenants."""
     with psycopg.connect(cluster.superuser_url, autocommit=True) as connection:
-        connection.execute(f"TRUNCATE {PIPELINE_TABLES}")
+        connection.execute(f"TRUNCATE {PIPELINE_TABLES} CASCADE")

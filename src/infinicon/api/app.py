@@ -27,6 +27,7 @@ from infinicon.api.routes import (
     keys,
     policy,
     query,
+    secrets,
     tombstone,
 )
 from infinicon.api.streams import Streams
@@ -36,7 +37,21 @@ from infinicon.operations import ready
 from infinicon.runtime import Runtime
 from infinicon.tasks.enqueue import Dispatcher
 
-ROUTES = (ingest, query, hydrate, context, tombstone, corrections, policy, jobs, events, keys, administration, health)
+ROUTES = (
+    ingest,
+    query,
+    hydrate,
+    context,
+    tombstone,
+    corrections,
+    policy,
+    jobs,
+    events,
+    keys,
+    secrets,
+    administration,
+    health,
+)
 
 
 def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:

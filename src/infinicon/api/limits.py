@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infinicon.domain import CHAIN_STEPS, MOST_SEGMENTS, QUERY_DEPTH, QUERY_SECONDS
+from infinicon.domain import CHAIN_STEPS, MOST_ENTRIES, MOST_SEGMENTS, OVERSIZED_COUNTED, QUERY_DEPTH, QUERY_SECONDS
 from infinicon.errors import Detail
 
 KIB = 1024
@@ -54,6 +54,10 @@ CORRECTIONS = 64
 
 KEY_NAMESPACES = 1_000
 
+SECRET_CHARACTERS_LEAST = 8
+"""Shorter values are words of their own in too many texts to be replaced."""
+SECRET_CHARACTERS = 8_192
+
 REASON_CHARACTERS = 4_096
 
 EVENTS = 1_000
@@ -99,6 +103,8 @@ def document(*, body_bytes: int, concurrent_requests: int, key_requests: int, wa
         "queryCursorSeconds": QUERY_SECONDS,
         "taskCharacters": TASK_CHARACTERS,
         "contextSegments": MOST_SEGMENTS,
+        "entriesPerAnswer": MOST_ENTRIES,
+        "oversizedCounted": OVERSIZED_COUNTED,
         "refsPerRequest": REFS,
         "chainSteps": CHAIN_STEPS,
         "correctionsPerEpisode": CORRECTIONS,
@@ -106,6 +112,8 @@ def document(*, body_bytes: int, concurrent_requests: int, key_requests: int, wa
         "jobsPerPage": JOBS,
         "jobsPerPageDefault": JOBS_DEFAULT,
         "namespacesPerKey": KEY_NAMESPACES,
+        "secretCharactersLeast": SECRET_CHARACTERS_LEAST,
+        "secretCharacters": SECRET_CHARACTERS,
         "eventsPerPage": EVENTS,
         "eventsPerPageDefault": EVENTS_DEFAULT,
         "streams": STREAMS,

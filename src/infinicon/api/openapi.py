@@ -9,7 +9,15 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
-from infinicon.api import limits, openapi_admin, openapi_deletion, openapi_events, openapi_jobs
+from infinicon.api import (
+    limits,
+    openapi_admin,
+    openapi_deletion,
+    openapi_entries,
+    openapi_events,
+    openapi_jobs,
+    openapi_secrets,
+)
 from infinicon.api.openapi_parts import (
     EPISODE_REF,
     SCHEMAS,
@@ -45,8 +53,10 @@ MODELS: Sequence[type[Body]] = (
     MemoryApiError,
     *openapi_admin.MODELS,
     *openapi_deletion.MODELS,
+    *openapi_entries.MODELS,
     *openapi_events.MODELS,
     *openapi_jobs.MODELS,
+    *openapi_secrets.MODELS,
 )
 
 DESCRIPTION = """A self-hosted memory runtime for AI agents: Memory API v0.

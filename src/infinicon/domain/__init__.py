@@ -6,6 +6,7 @@ from infinicon.domain.administration import (
     Key,
     Namespace,
     NewKey,
+    Secret,
     Stats,
 )
 from infinicon.domain.context import (
@@ -152,6 +153,7 @@ __all__ = [
     "QueryRequest",
     "Scope",
     "ScopeKey",
+    "Secret",
     "SourceRef",
     "Span",
     "Stage",

@@ -34,6 +34,14 @@ class NewKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Secret:
+    """A value that is redacted, as anybody may know it: by its id."""
+
+    id: UUID
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Namespace:
     name: str
     created_at: datetime

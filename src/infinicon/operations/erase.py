@@ -13,7 +13,8 @@ from uuid import UUID
 from infinicon.domain import Caller, Cascade, Job, Json, Lane, Permission, Scope, ScopeKey
 from infinicon.errors import NotFound
 from infinicon.ids import new_id
-from infinicon.operations import scopes
+from infinicon.keyring import Keyring
+from infinicon.operations import redaction, scopes
 from infinicon.operations.tombstone import reach, take_away
 from infinicon.store import erasures, jobs, policies, tombstones
 from infinicon.store.database import Database, Transaction, retry_conflicts
@@ -26,7 +27,9 @@ SECONDS = 20.0
 
 
 @retry_conflicts
-def erase(database: Database, caller: Caller, scope: Scope, reason: str, metadata: Mapping[str, Json] | None) -> Job:
+def erase(
+    database: Database, keyring: Keyring, caller: Caller, scope: Scope, reason: str, metadata: Mapping[str, Json] | None
+) -> Job:
     """Start an erasure, and answer with its job.
 
     Raises:
@@ -37,9 +40,13 @@ def erase(database: Database, caller: Caller, scope: Scope, reason: str, metadat
         key = scopes.resolve(tx, caller, scope, Permission.TOMBSTONE)
         if not key.namespace:
             raise NotFound("there is no such namespace")
+        # What is looked for is redacted as what is stored was.
+        redactor = redaction.in_scope(key, tx, keyring)
+        key = redactor.scope(key)
+        wanted = None if metadata is None else redactor.mapping(metadata)
         job = new_id()
         jobs.insert(key, tx, job, jobs.ERASE, Lane.BULK, None, 1)
-        erasures.specify(key, tx, job, Erasure(key, reason, caller.key, metadata))
+        erasures.specify(key, tx, job, Erasure(key, redactor.text(reason), caller.key, wanted))
         found = jobs.fold(key, tx, job)
     assert found is not None  # it was inserted in this transaction
     return found

@@ -6,7 +6,7 @@ import json
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from uuid import UUID
 
@@ -15,12 +15,15 @@ from infinicon.domain import BatchRef, EventType, Fault, MemoryType, Stage
 from infinicon.errors import InfiniconError
 from infinicon.guard import guarded
 from infinicon.ids import new_id
+from infinicon.keyring import Keyring
+from infinicon.operations import redaction
 from infinicon.operations.counting import Counters
 from infinicon.operations.leases import Leases
+from infinicon.operations.redaction import Redactor
 from infinicon.ports import Extraction, Extractor, SourceEpisode
 from infinicon.store import atoms, batches, events, jobs
 from infinicon.store.atoms import NewAtom, Outcome, PendingEpisode
-from infinicon.store.database import Database, retry_conflicts
+from infinicon.store.database import Database, Transaction, retry_conflicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +35,23 @@ class Made:
     outcome: Outcome
 
 
-Found = Mapping[UUID, Made]
+Redactors = Mapping[int, Redactor]
+"""What replaces known secrets, by namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the extractor said, and by whom it is to be read."""
+
+    extractions: Mapping[UUID, tuple[PendingEpisode, Extraction]]
+    faults: Mapping[UUID, tuple[PendingEpisode, Fault]]
 
 
 def extract(
-    database: Database, extractor: Extractor, counters: Counters, leases: Leases, ref: BatchRef
+    database: Database, keyring: Keyring, extractor: Extractor, counters: Counters, leases: Leases, ref: BatchRef
 ) -> dict[str, int]:
-    """Extract the batch's episodes, and count what each memory costs in a context; an episode that the extractor cannot take fails
-    alone. Answers with counts.
+    """Extract the batch's episodes, redact what comes out, and count what each memory costs in a context; an episode that the
+    extractor cannot take fails alone. Answers with counts.
 
     Raises:
         LeaseLost: another worker has the batch.
@@ -48,18 +60,23 @@ def extract(
     with leases.stage(ref) as token:
         with database.transaction(ref.tenant) as tx:
             pending = atoms.pending(ref.tenant, tx, ref.batch)
-        found: dict[UUID, Made] = {}
-        faults: dict[UUID, Fault] = {}
+            redactors = _redactors(tx, keyring, ref, pending)
+        extractions: dict[UUID, tuple[PendingEpisode, Extraction]] = {}
+        faults: dict[UUID, tuple[PendingEpisode, Fault]] = {}
         for episode in pending:
             try:
                 extraction = guarded(Stage.EXTRACT, extractor.name, extractor.extract, source(episode))
             except InfiniconError as error:
                 if error.retryable:
                     raise
-                faults[episode.id] = Fault.of(error, stage=Stage.EXTRACT.value)
+                faults[episode.id] = (episode, Fault.of(error, stage=Stage.EXTRACT.value))
             else:
-                found[episode.id] = _made(counters, episode, extraction)
-        created = _commit(database, f"{extractor.name}@{extractor.version}", ref, token, found, faults)
+                extractions[episode.id] = (episode, extraction)
+        found = Found(extractions, faults)
+        made = _all_made(counters, redactors, found)
+        created = _commit(
+            database, keyring, counters, f"{extractor.name}@{extractor.version}", ref, token, found, redactors, made
+        )
     return {"episodes": len(pending), "atoms": created, "failed": len(faults)}
 
 
@@ -78,15 +95,55 @@ def is_text(content_type: str) -> bool:
     return content_type.lower().startswith("text/")
 
 
+def _redactors(tx: Transaction, keyring: Keyring, ref: BatchRef, pending: Sequence[PendingEpisode]) -> Redactors:
+    return redaction.within(tx, ref.tenant, keyring, {episode.namespace for episode in pending})
+
+
+def _all_made(counters: Counters, redactors: Redactors, found: Found) -> Mapping[UUID, Made]:
+    """Derived text passes the redactor again: what an extractor joins may be a secret that no piece of the source was."""
+    return {
+        episode.id: _made(counters, episode, _redacted(redactors[episode.namespace], extraction))
+        for episode, extraction in found.extractions.values()
+    }
+
+
+def _redacted(redactor: Redactor, extraction: Extraction) -> Extraction:
+    if redactor.idle:
+        return extraction
+    statements = [
+        replace(atom, content=redactor.text(atom.content), speaker=redactor.optional(atom.speaker))
+        for atom in extraction.atoms
+    ]
+    return replace(
+        extraction,
+        atoms=statements,
+        searchable=redactor.text(extraction.searchable),
+        speaker=redactor.optional(extraction.speaker),
+    )
+
+
 @retry_conflicts
 def _commit(
-    database: Database, producer: str, ref: BatchRef, token: UUID, found: Found, faults: Mapping[UUID, Fault]
+    database: Database,
+    keyring: Keyring,
+    counters: Counters,
+    producer: str,
+    ref: BatchRef,
+    token: UUID,
+    found: Found,
+    redactors: Redactors,
+    everything: Mapping[UUID, Made],
 ) -> int:
     with database.transaction(ref.tenant) as tx:
         batches.hold(ref.tenant, tx, ref.batch, token)
+        episodes = [episode for episode, _ in [*found.extractions.values(), *found.faults.values()]]
+        now = _redactors(tx, keyring, ref, episodes)
+        if any(now[namespace] is not redactors[namespace] for namespace in now):
+            everything = _all_made(counters, now, found)  # a secret became known while the extractor worked
+        faults = {episode.id: now[episode.namespace].fault(fault) for episode, fault in found.faults.values()}
         # What was cancelled or tombstoned while the extractor worked says nothing any more.
         held = atoms.hold(ref.tenant, tx, ref.batch)
-        made = [found[episode] for episode in found if episode in held]
+        made = [one for episode, one in everything.items() if episode in held]
         statements = [atom for one in made for atom in one.statements]
         new = atoms.insert(ref.tenant, tx, producer, rendering.VERSION, statements)
         atoms.record(ref.tenant, tx, rendering.VERSION, [one.outcome for one in made])
@@ -95,7 +152,7 @@ def _commit(
         errors = {job: faults[episode] for episode, job in failed.items()}
         jobs.count(ref.tenant, tx, {}, Counter(failed.values()), errors)
         events.append(
-            ref.tenant, tx, [_event(found[atom.episode].episode, atom.id) for atom in statements if atom.id in new]
+            ref.tenant, tx, [_event(everything[atom.episode].episode, atom.id) for atom in statements if atom.id in new]
         )
     return len(new)
 

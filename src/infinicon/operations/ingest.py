@@ -38,8 +38,9 @@ from infinicon.errors import (
 )
 from infinicon.ids import new_id
 from infinicon.keyring import Keyring
-from infinicon.operations import corrections, scopes
+from infinicon.operations import corrections, redaction, scopes
 from infinicon.operations.corrections import Target
+from infinicon.operations.redaction import Redactor
 from infinicon.ports import Extractor
 from infinicon.store import episodes, events, jobs, policies, replies
 from infinicon.store.database import Database, Transaction, retry_conflicts
@@ -81,6 +82,8 @@ def ingest(
     """
     with database.transaction(caller.tenant) as tx:
         scope = scopes.resolve(tx, caller, request.scope, Permission.INGEST, create=True)
+        redactor = redaction.in_scope(scope, tx, keyring)
+        scope = redactor.scope(scope)
         key = None
         if request.idempotency_key is not None:
             key = keyring.mac("idempotency", str(scope.namespace).encode(), request.idempotency_key.encode())
@@ -89,7 +92,8 @@ def ingest(
                 return _replay(scope, request, earlier)
         expiry = policies.read(scope, tx).default_expiry_seconds
         prepared = [
-            _prepare(keyring, extractor, scope, caller, _with_expiry(episode, expiry)) for episode in request.episodes
+            _prepare(keyring, extractor, redactor, scope, caller, _with_expiry(episode, expiry))
+            for episode in request.episodes
         ]
         stated = corrections.read(scope, tx, request.episodes)
         prepared = [edges if isinstance(edges, Fault) else e for e, edges in zip(prepared, stated, strict=True)]
@@ -100,7 +104,7 @@ def ingest(
         created = [e for e in prepared if isinstance(e, NewEpisode) and e.id in written.new]
         episodes.queue(scope, tx, job, lane, created)
         revived = episodes.requeue(scope, tx, job, lane, revivable)
-        jobs.insert(scope, tx, job, "ingest", lane, request.label, len(created) + len(revived))
+        jobs.insert(scope, tx, job, "ingest", lane, redactor.optional(request.label), len(created) + len(revived))
         reply = IngestReply([_result(scope, written, e) for e in prepared], job)
         if key is not None:
             replies.keep(caller.tenant, tx, key, _kept(reply))
@@ -133,9 +137,14 @@ def _lane(prepared: Sequence[Prepared]) -> Lane:
 
 
 def _prepare(
-    keyring: Keyring, extractor: Extractor, scope: ScopeKey, caller: Caller, episode: IngestEpisode | Fault
+    keyring: Keyring,
+    extractor: Extractor,
+    redactor: Redactor,
+    scope: ScopeKey,
+    caller: Caller,
+    episode: IngestEpisode | Fault,
 ) -> Prepared:
-    """Check and digest one episode. Digests are made of what came in, before anything is replaced in it."""
+    """Check, digest and redact one episode. Digests are made of what came in, before anything is replaced in it."""
     if isinstance(episode, Fault):
         return episode
     media_type = episode.content_type.partition(";")[0].strip().lower()
@@ -146,16 +155,19 @@ def _prepare(
         return Fault.of(UnsupportedMediaType("nothing here reads this contentType", details=details))
     if textual and not isinstance(episode.content, str):
         return Fault.of(InvalidContent("content must be a string for text/*", details={"field": "content"}))
-    content = episode.content if isinstance(episode.content, str) and textual else dump(episode.content)
-    canonical = content if textual else dump(episode.content, sort_keys=True)
+    redacted = redactor.json(episode.content)
+    content = redacted if isinstance(redacted, str) and textual else dump(redacted)
+    canonical = (
+        episode.content if isinstance(episode.content, str) and textual else dump(episode.content, sort_keys=True)
+    )
     return NewEpisode(
         id=new_id(),
-        content_type=episode.content_type,
+        content_type=redactor.media_type(episode.content_type),
         content=content,
-        created_by=episode.created_by or ActorRef(f"key:{caller.key}", "system"),
-        metadata=episode.metadata,
-        tags=episode.tags,
-        dedupe_key=episode.dedupe_key,
+        created_by=redactor.actor(episode.created_by or ActorRef(f"key:{caller.key}", "system")),
+        metadata=redactor.mapping(episode.metadata),
+        tags=redactor.tags(episode.tags),
+        dedupe_key=redactor.optional(episode.dedupe_key),
         dedupe_hmac=_dedupe_hmac(keyring, scope, episode.dedupe_key),
         content_hmac=keyring.mac("content", media_type.encode(), canonical.encode()),
         occurred_at=episode.occurred_at,

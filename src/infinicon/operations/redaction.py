@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from threading import Lock
+from typing import TypeAlias
 from uuid import UUID
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-from infinicon.domain import Json
-from infinicon.errors import MissingDependency
+from infinicon.domain import ActorRef, Fault, Json, ScopeKey
+from infinicon.errors import Detail, InvalidRequest, MissingDependency
 from infinicon.keyring import Keyring, SealBroken
 from infinicon.store import secrets
 from infinicon.store.database import Transaction
@@ -31,46 +33,85 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+.0-9eE]+")
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Characters [start, end) of a text, and the marker that takes their place."""
+
+    start: int
+    end: int
+    marker: str
+
+
+Patterns: TypeAlias = Callable[[str], Iterable[Edit]]
+"""Finds what looks like a credential in a text: from left to right, and no two that overlap."""
+
+
 def marker(secret: str) -> str:
     """What stands in the place of a secret."""
     return f"{_OPENING}{secret}]"
 
 
 class Redactor:
-    """Replaces known secrets. `values`: what to replace, by the id that the marker names. Immutable, safe to share between threads."""
+    """Replaces known secrets, and what `patterns` find where they are given. Immutable, safe to share between threads.
 
-    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+    `values`: what to replace, by the id that the marker names. `rules`: the names that markers of `patterns` have.
+    """
+
+    def __init__(
+        self, values: Mapping[str, str] | None = None, patterns: Patterns | None = None, rules: Iterable[str] = ()
+    ) -> None:
         known = {value: name for name, value in sorted((values or {}).items()) if len(value) >= SHORTEST}
-        self._ids = frozenset(known.values())
+        self._names = frozenset([*known.values(), *rules])
         self._markers = [marker(name) for name in known.values()]
         self._numbers = any(_NUMBER.fullmatch(value) for value in known)
         self._find = AhoCorasick(known, matchkind=MatchKind.LeftmostLongest, store_patterns=False) if known else None
+        self._patterns = patterns
+
+    @property
+    def idle(self) -> bool:
+        """Whether it changes nothing whatever comes."""
+        return self._find is None and self._patterns is None
 
     def text(self, value: str) -> str:
         """The text without known secrets. What needs no change is the same object."""
-        if self._find is None:
-            return value
-        if _OPENING not in value:
-            return self._piece(self._find, value)
-        pieces, start = [], 0
-        for found in _MARKER.finditer(value):
-            if found[1] in self._ids:
-                pieces += [self._piece(self._find, value[start : found.start()]), found[0]]
-                start = found.end()
-        return "".join([*pieces, self._piece(self._find, value[start:])])
+        return applied(value, self.edits(value))
 
-    def _piece(self, find: AhoCorasick, value: str) -> str:
+    def edits(self, value: str) -> list[Edit]:
+        """What `text` changes, from left to right."""
+        if self.idle:
+            return []
+        found: list[Edit] = []
+        start = 0
+        for whole in _MARKER.finditer(value) if _OPENING in value else ():
+            if whole[1] in self._names:
+                found += self._within(value, start, whole.start())
+                start = whole.end()
+        return [*found, *self._within(value, start, len(value))]
+
+    def _within(self, value: str, start: int, end: int) -> Iterator[Edit]:
+        """What goes of [start, end), which holds no marker: secrets, and credentials between them."""
+        secrets_ = [] if self._find is None else self._secrets(self._find, value[start:end])
+        if self._patterns is None:
+            yield from (Edit(start + one.start, start + one.end, one.marker) for one in secrets_)
+            return
+        at = start
+        for one in [*secrets_, Edit(end - start, end - start, "")]:
+            for other in self._patterns(value[at : start + one.start]):
+                yield Edit(at + other.start, at + other.end, other.marker)
+            if one.marker:
+                yield Edit(start + one.start, start + one.end, one.marker)
+            at = start + one.end
+
+    def _secrets(self, find: AhoCorasick, piece: str) -> list[Edit]:
         # Code points that UTF-8 does not know are looked at as others of the same length.
-        searched = value if value.isascii() else _SURROGATE.sub("\ufffd", value)
-        pieces, start = [], 0
-        for pattern, begin, end in find.find_matches_as_indexes(searched):
-            pieces += [value[start:begin], self._markers[pattern]]
-            start = end
-        return "".join([*pieces, value[start:]]) if pieces else value
+        searched = piece if piece.isascii() else _SURROGATE.sub("\ufffd", piece)
+        return [
+            Edit(begin, end, self._markers[pattern]) for pattern, begin, end in find.find_matches_as_indexes(searched)
+        ]
 
     def json(self, value: Json) -> Json:
         """The same of every string in it, keys too, and of numbers as they are written. Keys that become equal are numbered."""
-        if self._find is None or value is None or isinstance(value, bool):
+        if self.idle or value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
             return self.text(value)
@@ -110,6 +151,63 @@ class Redactor:
     def changes(self, value: str | None) -> bool:
         """Whether there is a known secret in it."""
         return value is not None and self.text(value) != value
+
+    def scope(self, scope: ScopeKey) -> ScopeKey:
+        """A scope to write to: its filters are redacted. Its names are how memory is found, and say no secret.
+
+        Raises:
+            InvalidRequest: one of them does.
+        """
+        if self.idle:
+            return scope
+        named = scope.named
+        parts = {"namespaceId": named.namespace_id, "agentId": named.agent_id, "sessionId": named.session_id}
+        for field, part in parts.items():
+            if self.changes(part):
+                rule = "must not hold a known secret"
+                details: dict[str, Detail] = {"field": f"scope.{field}", "rule": rule}
+                raise InvalidRequest(f"scope.{field} {rule}", details=details)
+        filters = None if named.filters is None else self.mapping(named.filters)
+        return replace(scope, named=replace(named, filters=filters))
+
+    def actor(self, actor: ActorRef) -> ActorRef:
+        """Who made something."""
+        return replace(actor, id=self.text(actor.id))
+
+    def media_type(self, content_type: str) -> str:
+        """The parameters of a media type may say anything; the type itself is one of a few."""
+        plain, semicolon, parameters = content_type.partition(";")
+        return plain + semicolon + self.text(parameters)
+
+    def fault(self, fault: Fault) -> Fault:
+        """A fault as a plug-in may have worded it."""
+        if self.idle:
+            return fault
+        return replace(fault, message=self.text(fault.message), details=self.mapping(dict(fault.details)))
+
+
+def applied(value: str, edits: Sequence[Edit]) -> str:
+    """The text with these edits; without any it is the same object."""
+    if not edits:
+        return value
+    pieces, start = [], 0
+    for edit in edits:
+        pieces += [value[start : edit.start], edit.marker]
+        start = edit.end
+    return "".join([*pieces, value[start:]])
+
+
+def moved(position: int, edits: Sequence[Edit], *, end: bool) -> int:
+    """Where a boundary of a span stands after the edits. Inside of what goes, it moves to the marker's beginning, or to its `end`."""
+    shift = 0
+    for edit in edits:
+        if edit.end <= position:
+            shift += len(edit.marker) - (edit.end - edit.start)
+        elif edit.start < position:
+            return edit.start + shift + (len(edit.marker) if end else 0)
+        else:
+            break
+    return position + shift
 
 
 NOTHING = Redactor()
@@ -154,15 +252,27 @@ def current(tx: Transaction, tenant: int, keyring: Keyring) -> Redactor:
         return NOTHING
     found = _known.get(version)
     if found is None:
-        found = Redactor({str(one.id): _opened(keyring, tenant, one) for one in secrets.sealed(tenant, tx)})
+        found = Redactor({str(one.id): opened(keyring, tenant, one) for one in secrets.sealed(tenant, tx)})
         _known.keep(version, found)
     return found
+
+
+def within(tx: Transaction, tenant: int, keyring: Keyring, namespaces: Iterable[int]) -> dict[int, Redactor]:
+    """The same for namespaces of the tenant, with what their policies want besides. Raises MissingDependency."""
+    secrets_only = current(tx, tenant, keyring)
+    return dict.fromkeys(namespaces, secrets_only)
+
+
+def in_scope(scope: ScopeKey, tx: Transaction, keyring: Keyring) -> Redactor:
+    """The same for one scope. Raises MissingDependency."""
+    return within(tx, scope.tenant, keyring, [scope.namespace])[scope.namespace]
 
 
 PURPOSE = "secrets"
 
 
-def _opened(keyring: Keyring, tenant: int, secret: secrets.Sealed) -> str:
+def opened(keyring: Keyring, tenant: int, secret: secrets.Sealed) -> str:
+    """The value of a secret. Raises MissingDependency."""
     try:
         return keyring.open(PURPOSE, secret.ciphertext, context(tenant, secret.id)).decode()
     except SealBroken:

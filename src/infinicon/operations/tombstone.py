@@ -29,7 +29,8 @@ from infinicon.domain import (
 )
 from infinicon.errors import InvalidRequest
 from infinicon.ids import new_id
-from infinicon.operations import scopes
+from infinicon.keyring import Keyring
+from infinicon.operations import redaction, scopes
 from infinicon.store import events, jobs, policies, spaces, tombstones
 from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.tombstones import Held, Mark
@@ -53,7 +54,7 @@ class Reached:
 
 
 @retry_conflicts
-def tombstone(database: Database, caller: Caller, request: TombstoneRequest) -> TombstoneReply:
+def tombstone(database: Database, keyring: Keyring, caller: Caller, request: TombstoneRequest) -> TombstoneReply:
     """Tombstone memories of a scope. One transaction: from its commit on no read returns them, and nothing late brings them back.
 
     Raises:
@@ -65,7 +66,8 @@ def tombstone(database: Database, caller: Caller, request: TombstoneRequest) -> 
         held = tombstones.hold(scope, tx, tombstones.find(scope, tx, wanted), queued=True)
         named = [_named(request.scope, ref, held) for ref in request.refs]
         roots = {memory.id for memory in named if memory is not None}
-        mark = Mark(request.reason, request.cascade, caller.key, policies.read(scope, tx).audit_seconds)
+        reason = redaction.in_scope(scope, tx, keyring).text(request.reason)
+        mark = Mark(reason, request.cascade, caller.key, policies.read(scope, tx).audit_seconds)
         reached = reach(scope, tx, {root: held[root] for root in roots}, request.cascade)
         job = take_away(scope, tx, reached, roots, mark)
     return TombstoneReply(_results(request, named, reached), job)

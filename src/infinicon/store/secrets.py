@@ -27,7 +27,9 @@ LIST = text("SELECT id, ciphertext, key_id, created_at FROM secrets WHERE tenant
 
 TAKE_TURN = text("SELECT pg_advisory_xact_lock(hashtextextended('secrets ' || :tenant, 0))")
 
-INSERT = text("INSERT INTO secrets (tenant, id, ciphertext, key_id) VALUES (:tenant, :id, :ciphertext, :key_id)")
+INSERT = text("""
+    INSERT INTO secrets (tenant, id, ciphertext, key_id) VALUES (:tenant, :id, :ciphertext, :key_id) RETURNING created_at
+""")
 
 DELETE = text("DELETE FROM secrets WHERE tenant = :tenant AND id = :id RETURNING id")
 
@@ -54,10 +56,12 @@ def take_turn(tenant: int, tx: Transaction) -> None:
     tx.execute(TAKE_TURN, {"tenant": str(tenant)})
 
 
-def insert(tenant: int, tx: Transaction, secret: UUID, ciphertext: bytes, key_id: str) -> None:
-    """Make it known, after `take_turn`."""
-    tx.execute(INSERT, {"tenant": tenant, "id": secret, "ciphertext": ciphertext, "key_id": key_id})
+def insert(tenant: int, tx: Transaction, secret: UUID, ciphertext: bytes, key_id: str) -> datetime:
+    """Make it known, after `take_turn`; since when it is."""
+    parameters = {"tenant": tenant, "id": secret, "ciphertext": ciphertext, "key_id": key_id}
+    created_at: datetime = tx.execute(INSERT, parameters).scalar_one()
     tx.execute(RENEW, {"tenant": tenant})
+    return created_at
 
 
 def delete(tenant: int, tx: Transaction, secret: UUID) -> bool:

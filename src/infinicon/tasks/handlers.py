@@ -60,7 +60,8 @@ def _where(fault: BaseException) -> str:
 @app.task(name=names.EXTRACT)
 def extract_batch(tenant: int, batch: str, lane: str, attempt: int) -> dict[str, int]:
     ref = BatchRef(tenant, UUID(batch), attempt, Stage.EXTRACT, Lane(lane))
-    return _run(lambda: extract(runtime().database, runtime().extractor, runtime().counters, runtime().leases, ref))
+    own = runtime()
+    return _run(lambda: extract(own.database, own.keyring, own.extractor, own.counters, own.leases, ref))
 
 
 @app.task(name=names.EMBED)

@@ -138,7 +138,7 @@ class Pipeline:
         return [batch for batch in batches if batch.tenant == self.caller.tenant]
 
     def extract(self, ref: BatchRef) -> BatchRef:
-        extract(self.app, self.extractor, self.counters, self.leases, ref)
+        extract(self.app, self.keyring, self.extractor, self.counters, self.leases, ref)
         return BatchRef(ref.tenant, ref.batch, 1, Stage.EMBED, ref.lane)
 
     def embed(self, ref: BatchRef) -> BatchRef:

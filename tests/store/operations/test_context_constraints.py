@@ -54,7 +54,12 @@ class TestRequired:
         foreign.put("A secret of others.")
         foreign.drain()
         other = foreign.assemble("secret").segments[0].ref
-        tombstone(pipeline.app, pipeline.caller, TombstoneRequest(pipeline.scope(), [gone], "x", Cascade.NONE))
+        tombstone(
+            pipeline.app,
+            pipeline.keyring,
+            pipeline.caller,
+            TombstoneRequest(pipeline.scope(), [gone], "x", Cascade.NONE),
+        )
         expired = ref_of(known, FACTS[4])
         sql("UPDATE memories SET expires_at = now() - interval '1 s' WHERE id = %s", expired.id)
         refs = [
@@ -200,7 +205,9 @@ def test_a_tombstone_is_in_no_context_whatever_is_asked(pipeline: Pipeline) -> N
     pipeline.put(*FACTS)
     pipeline.drain()
     gone = ref_of(pipeline.assemble("the heron"), FACTS[0])
-    tombstone(pipeline.app, pipeline.caller, TombstoneRequest(pipeline.scope(), [gone], "x", Cascade.NONE))
+    tombstone(
+        pipeline.app, pipeline.keyring, pipeline.caller, TombstoneRequest(pipeline.scope(), [gone], "x", Cascade.NONE)
+    )
     everything = ContextConstraints(
         must_include=[gone], include_disputed=True, include_superseded=True, allow_stale=True
     )

@@ -126,7 +126,9 @@ def test_a_chain_and_a_replay(pipeline: Pipeline, sql: Sql) -> None:
 def test_a_ref_to_nothing_rejects_its_episode_alone(pipeline: Pipeline, sql: Sql) -> None:
     old = indexed(pipeline, ROSA)
     gone = indexed(pipeline, GATE)
-    tombstone(pipeline.app, pipeline.caller, TombstoneRequest(pipeline.scope(), [gone], "x", Cascade.NONE))
+    tombstone(
+        pipeline.app, pipeline.keyring, pipeline.caller, TombstoneRequest(pipeline.scope(), [gone], "x", Cascade.NONE)
+    )
     wrong: list[MemoryRef | None] = [
         None,
         gone,

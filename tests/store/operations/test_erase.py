@@ -28,7 +28,9 @@ def start(
     metadata: dict[str, Json] | None = None,
     caller: Caller | None = None,
 ) -> Job:
-    return erase(pipeline.app, caller or pipeline.caller, scope or pipeline.scope(), "asked for", metadata)
+    return erase(
+        pipeline.app, pipeline.keyring, caller or pipeline.caller, scope or pipeline.scope(), "asked for", metadata
+    )
 
 
 def living(sql: Sql, pipeline: Pipeline) -> list[str]:

@@ -89,7 +89,9 @@ def atoms(pipeline: Pipeline, *texts: str) -> list[MemoryRef]:
 
 
 def remove(pipeline: Pipeline, *refs: MemoryRef, cascade: Cascade = Cascade.NONE) -> None:
-    tombstone(pipeline.app, pipeline.caller, TombstoneRequest(pipeline.scope(), refs, "asked for", cascade))
+    tombstone(
+        pipeline.app, pipeline.keyring, pipeline.caller, TombstoneRequest(pipeline.scope(), refs, "asked for", cascade)
+    )
 
 
 def test_an_atoms_chain_is_its_episodes(pipeline: Pipeline) -> None:
@@ -312,7 +314,7 @@ def test_an_audit_stays_in_its_scope(pipeline: Pipeline, new_pipeline: Callable[
         (other, other.scope()),
     ):
         ref = house.put("The heron flew.", scope=scope).results[0].ref
-        tombstone(house.app, house.caller, TombstoneRequest(scope, [ref], "x", Cascade.NONE))
+        tombstone(house.app, house.keyring, house.caller, TombstoneRequest(scope, [ref], "x", Cascade.NONE))
         refs.append(ref)
 
     def seen(scope: Scope) -> list[UUID]:

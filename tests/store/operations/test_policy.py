@@ -43,7 +43,12 @@ def test_an_audit_keeps_what_was_deleted_until_it_is_over(pipeline: Pipeline, sq
     set_policy(pipeline.app, pipeline.caller, pipeline.scope(), {"audit_seconds": 3600})
     ref = pipeline.put(SECRET).results[0].ref
     pipeline.drain()
-    tombstone(pipeline.app, pipeline.caller, TombstoneRequest(pipeline.scope(), [ref], "x", Cascade.TOMBSTONE_DERIVED))
+    tombstone(
+        pipeline.app,
+        pipeline.keyring,
+        pipeline.caller,
+        TombstoneRequest(pipeline.scope(), [ref], "x", Cascade.TOMBSTONE_DERIVED),
+    )
 
     kept = sql(
         "SELECT kept ->> 'content', kept_until > now() FROM tombstones WHERE tenant = %s", pipeline.caller.tenant

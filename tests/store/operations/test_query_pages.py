@@ -92,7 +92,9 @@ def test_after_the_best_are_gone_the_next_best_come_at_once(pipeline: Pipeline) 
     best = pipeline.query(QUESTION, 150).hits
     assert len(set(ids(best))) == 150
     refs = [hit.ref for hit in best]
-    tombstone(pipeline.app, pipeline.caller, TombstoneRequest(pipeline.scope(), refs, "gone", Cascade.NONE))
+    tombstone(
+        pipeline.app, pipeline.keyring, pipeline.caller, TombstoneRequest(pipeline.scope(), refs, "gone", Cascade.NONE)
+    )
 
     after = [ids(pipeline.query(QUESTION, limit).hits) for limit in (10, 150, 1_000)]
     assert [len(found) for found in after] == [10, 150, 150]

@@ -47,7 +47,7 @@ def delete(
     pipeline: Pipeline, *refs: MemoryRef | None, cascade: Cascade = DERIVED, scope: Scope | None = None
 ) -> TombstoneReply:
     request = TombstoneRequest(scope or pipeline.scope(), refs, "asked for", cascade)
-    return tombstone(pipeline.app, pipeline.caller, request)
+    return tombstone(pipeline.app, pipeline.keyring, pipeline.caller, request)
 
 
 def statuses(reply: TombstoneReply) -> list[TombstoneStatus]:
@@ -365,4 +365,4 @@ def test_who_may_not_delete_does_not(pipeline: Pipeline) -> None:
     caller = replace(pipeline.caller, permissions=frozenset({Permission.INGEST, Permission.QUERY}))
 
     with pytest.raises(Unauthorized):
-        tombstone(pipeline.app, caller, TombstoneRequest(pipeline.scope(), [ref], "no", NONE))
+        tombstone(pipeline.app, pipeline.keyring, caller, TombstoneRequest(pipeline.scope(), [ref], "no", NONE))

@@ -148,7 +148,7 @@ class Machine(RuleBasedStateMachine):
     def delete(self, place: int, cascade: Cascade) -> None:
         ref = list(self.said.values())[place % len(self.said)][0]
         request = TombstoneRequest(self.pipeline.scope(), [ref], "asked for", cascade)
-        result = tombstone(self.pipeline.app, self.pipeline.caller, request).results[0]
+        result = tombstone(self.pipeline.app, self.pipeline.keyring, self.pipeline.caller, request).results[0]
         was = TombstoneStatus.ALREADY_TOMBSTONED if ref.id in self.gone else TombstoneStatus.TOMBSTONED
         assert result.status is was
         self.gone.add(ref.id)

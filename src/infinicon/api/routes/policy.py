@@ -31,4 +31,5 @@ def set_policy(call: Admitted) -> Response:
 @router.post("/v0/erase", **openapi.ERASE)
 def erase_scope(call: Admitted) -> Response:
     scope, reason, metadata = wire.parse_erase(call.body)
-    return answer(jobs_wire.to_wire(erase.erase(call.runtime.database, call.caller, scope, reason, metadata)))
+    own = call.runtime
+    return answer(jobs_wire.to_wire(erase.erase(own.database, own.keyring, call.caller, scope, reason, metadata)))

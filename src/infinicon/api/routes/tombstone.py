@@ -17,4 +17,5 @@ router = APIRouter()
 @router.post("/v0/tombstone", **openapi.TOMBSTONE)
 def tombstone_refs(call: Admitted) -> Response:
     request, refs = wire.parse(call.body)
-    return answer(wire.to_wire(refs, tombstone.tombstone(call.runtime.database, call.caller, request)))
+    own = call.runtime
+    return answer(wire.to_wire(refs, tombstone.tombstone(own.database, own.keyring, call.caller, request)))
