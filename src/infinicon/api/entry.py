@@ -21,6 +21,8 @@ from infinicon.operations import keys
 from infinicon.runtime import Runtime
 from infinicon.tasks.enqueue import Dispatcher
 
+WITH_BODY = frozenset({"POST", "PUT"})
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -71,7 +73,7 @@ async def admit(request: Request) -> Call:
     slot = request.scope.get(gate.SLOT)
     if slot is not None:
         slot.belong_to(caller)
-    return Call(house, caller, request, await body.read(request) if request.method == "POST" else b"")
+    return Call(house, caller, request, await body.read(request) if request.method in WITH_BODY else b"")
 
 
 Admitted = Annotated[Call, Depends(admit)]

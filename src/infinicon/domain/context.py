@@ -19,16 +19,21 @@ MOST_SEGMENTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class TokenCounts:
-    """How many tokens a text has, for each counter whose counts are stored; None where that one could not count."""
+    """How many tokens a text has, for each counter whose counts are stored; None where that one could not count.
+
+    `host` is the count of the counter named `host_counter`, where the host has one of its own.
+    """
 
     o200k_base: int | None = None
     cl100k_base: int | None = None
     chars: int | None = None
+    host: int | None = None
+    host_counter: str | None = None
 
     def of(self, counter: str) -> int | None:
         """None for a counter whose counts are not stored, too."""
         counts = {"o200k_base": self.o200k_base, "cl100k_base": self.cl100k_base, "chars": self.chars}
-        return counts.get(counter)
+        return counts.get(counter, self.host if counter == self.host_counter else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from infinicon.operations.counting import Counters
 from infinicon.operations.leases import Leases
 from infinicon.operations.redaction import Redactor
 from infinicon.ports import Extraction, Extractor, SourceEpisode
-from infinicon.store import atoms, batches, events, jobs
+from infinicon.store import atoms, batches, entries, events, jobs
 from infinicon.store.atoms import NewAtom, Outcome, PendingEpisode
 from infinicon.store.database import Database, Transaction, retry_conflicts
 
@@ -145,6 +145,7 @@ def _commit(
         held = atoms.hold(ref.tenant, tx, ref.batch)
         made = [one for episode, one in everything.items() if episode in held]
         statements = [atom for one in made for atom in one.statements]
+        entries.use_counter(tx, counters.budget)
         new = atoms.insert(ref.tenant, tx, producer, rendering.VERSION, statements)
         atoms.record(ref.tenant, tx, rendering.VERSION, [one.outcome for one in made])
         failed = batches.fail_episodes(ref.tenant, tx, ref.batch, faults)

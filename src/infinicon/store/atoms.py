@@ -69,7 +69,7 @@ PENDING = text("""
            CASE WHEN m.created_by ->> 'kind' IN ('user', 'agent') THEN m.created_by ->> 'id' END AS author, m.created_at
     FROM queued_episodes q
     JOIN memories m ON m.tenant = q.tenant AND m.id = q.episode
-    WHERE q.tenant = :tenant AND q.batch = :batch AND m.status = 'pending'
+    WHERE q.tenant = :tenant AND q.batch = :batch AND m.status = 'pending' AND NOT m.put
     ORDER BY q.episode
 """)
 
@@ -77,17 +77,19 @@ PENDING = text("""
 INSERT_ATOMS = text("""
     INSERT INTO memories (tenant, namespace, type, status, agent_id, session_id, filters, id, content_type, content, speaker,
                           atom_type, confidence, created_by, producer, metadata, tags, fingerprint, occurred_at, expires_at, renderer,
-                          unit_o200k_base, unit_cl100k_base, unit_chars, content_o200k_base, content_cl100k_base, content_chars)
+                          unit_o200k_base, unit_cl100k_base, unit_chars, content_o200k_base, content_cl100k_base, content_chars,
+                          content_host, host_counter)
     SELECT :tenant, e.namespace, 'atom', 'pending', e.agent_id, e.session_id, e.filters, a.id, 'text/plain', a.content, a.speaker,
            a.atom_type, a.confidence, e.created_by, :producer, e.metadata, e.tags, a.fingerprint, a.occurred_at, e.expires_at, :renderer,
-           a.unit_o200k_base, a.unit_cl100k_base, a.unit_chars, a.content_o200k_base, a.content_cl100k_base, a.content_chars
+           a.unit_o200k_base, a.unit_cl100k_base, a.unit_chars, a.content_o200k_base, a.content_cl100k_base, a.content_chars,
+           a.content_host, :host_counter
     FROM unnest(CAST(:ids AS uuid[]), CAST(:episodes AS uuid[]), CAST(:contents AS text[]), CAST(:speakers AS text[]),
                 CAST(:atom_types AS text[]), CAST(:confidences AS real[]), CAST(:fingerprints AS bytea[]),
                 CAST(:occurred_ats AS timestamptz[]), CAST(:unit_o200k_bases AS integer[]), CAST(:unit_cl100k_bases AS integer[]),
                 CAST(:unit_chars AS integer[]), CAST(:content_o200k_bases AS integer[]), CAST(:content_cl100k_bases AS integer[]),
-                CAST(:content_chars AS integer[]))
+                CAST(:content_chars AS integer[]), CAST(:content_hosts AS integer[]))
          AS a (id, episode, content, speaker, atom_type, confidence, fingerprint, occurred_at, unit_o200k_base, unit_cl100k_base,
-               unit_chars, content_o200k_base, content_cl100k_base, content_chars)
+               unit_chars, content_o200k_base, content_cl100k_base, content_chars, content_host)
     JOIN memories e ON e.tenant = :tenant AND e.id = a.episode AND e.status = 'pending'
     ORDER BY e.namespace, a.fingerprint, a.episode
     ON CONFLICT (tenant, namespace, fingerprint) WHERE fingerprint IS NOT NULL DO NOTHING
@@ -162,7 +164,7 @@ RECORD_OUTCOMES = text("""
 
 
 def pending(tenant: int, tx: Transaction, batch: UUID) -> list[PendingEpisode]:
-    """The batch's episodes that still wait, in the order of their ids."""
+    """The batch's episodes that still wait, in the order of their ids. What put stored has its atom already."""
     rows = tx.execute(PENDING, {"tenant": tenant, "batch": batch})
     return [PendingEpisode(*row) for row in rows]
 
@@ -215,6 +217,8 @@ def _create(tenant: int, tx: Transaction, producer: str, renderer: int, atoms: S
             "occurred_ats": [a.occurred_at for a in atoms],
             **_columns("unit", [a.unit for a in atoms]),
             **_columns("content", [a.own for a in atoms]),
+            "content_hosts": [a.own.host for a in atoms],
+            "host_counter": next((a.own.host_counter for a in atoms), None),  # one process has one
         },
     )
     return {row.id for row in created}

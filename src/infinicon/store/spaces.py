@@ -73,6 +73,7 @@ ADD_MODEL = text("""
 """)
 
 # Atoms that another batch inserted and has not finished yet are embedded here too: this episode's visibility must not hang on that batch.
+# An atom of put is active from the beginning, and has no rows either.
 UNEMBEDDED = text("""
     SELECT m.id, m.namespace, m.type, m.speaker, coalesce(m.search_text, m.content) AS text
     FROM queued_episodes q
@@ -83,7 +84,7 @@ UNEMBEDDED = text("""
     FROM queued_episodes q
     JOIN links l ON l.tenant = q.tenant AND l.to_id = q.episode AND l.link_type = 'derived_from'
     JOIN memories a ON a.tenant = l.tenant AND a.id = l.from_id
-    WHERE q.tenant = :tenant AND q.batch = :batch AND a.status = 'pending'
+    WHERE q.tenant = :tenant AND q.batch = :batch AND (a.status = 'pending' OR (a.put AND a.status <> 'tombstoned'))
     ORDER BY id
 """)
 
@@ -177,12 +178,13 @@ PUBLISH = text("""
     GROUP BY r.namespace ORDER BY r.namespace
 """)
 
+# What put stored has been there before, and is indexed only now.
 ACTIVATE_ATOMS = text("""
-    UPDATE memories m SET status = 'active', updated_at = now()
+    UPDATE memories m SET status = CASE m.status WHEN 'pending' THEN 'active' ELSE m.status END, updated_at = now()
     FROM links l, queued_episodes q
     WHERE q.tenant = :tenant AND q.batch = :batch
       AND l.tenant = q.tenant AND l.to_id = q.episode AND l.link_type = 'derived_from'
-      AND m.tenant = l.tenant AND m.id = l.from_id AND m.status = 'pending'
+      AND m.tenant = l.tenant AND m.id = l.from_id AND (m.status = 'pending' OR (m.put AND m.status <> 'tombstoned'))
       AND EXISTS (SELECT FROM space_rows s WHERE s.tenant = m.tenant AND s.memory = m.id)
     RETURNING m.id, m.type, m.namespace, q.job, m.agent_id, m.session_id
 """)
