@@ -20,6 +20,7 @@
     ├── Cancelled                     cancelled                no         (a job's error, and its episodes')
     ├── StageTimeout                  stage_timeout            yes        (a job's error)
     ├── PluginFailed                  plugin_failed            no         (a job's error)
+    ├── EmptySynthesis                empty_synthesis          no         (a job's error)
     ├── LeaseLost                     lease_lost               yes        (never leaves a worker)
     ├── MissingDependency             missing_dependency       no         (a process that cannot start)
     └── Internal                      internal                 yes        500
@@ -198,6 +199,12 @@ class PluginFailed(InfiniconError):
     """A plug-in raised, or returned what its contract forbids. The message names type and stage, not text."""
 
     code = "plugin_failed"
+
+
+class EmptySynthesis(InfiniconError):
+    """A consolidator made a text that says nothing; what it was to replace stays as it is."""
+
+    code = "empty_synthesis"
 
 
 class LeaseLost(InfiniconError):

@@ -7,13 +7,13 @@ import os
 import threading
 from functools import cached_property, partial
 
-from infinicon.domain import BatchRef, Lane
+from infinicon.domain import Lane
 from infinicon.encoder.client import EncoderClient
 from infinicon.errors import Unavailable
 from infinicon.keyring import Keyring
 from infinicon.operations.counting import Counters
 from infinicon.operations.dispatch import LaneLimits
-from infinicon.operations.leases import Leases
+from infinicon.operations.leases import Leases, Work, named
 from infinicon.plugins.coalescing import CoalescingEmbedder
 from infinicon.plugins.counters import damaged as damaged_counters
 from infinicon.plugins.loader import load_consolidator, load_embedder, load_extractor, load_token_counter
@@ -105,6 +105,17 @@ class Runtime:
             on_overrun=end_process,
         )
 
+    @cached_property
+    def consolidation_leases(self) -> Leases:
+        """Of consolidations, whose plug-in may take longer than a stage."""
+        return Leases(
+            self.database,
+            seconds=self.settings.lease_seconds,
+            ceiling=self.settings.consolidation_ceiling,
+            retry_base=self.settings.retry_base,
+            on_overrun=end_process,
+        )
+
     def lane_limits(self, lane: Lane) -> LaneLimits:
         chosen = self.settings
         if lane is Lane.BULK:
@@ -112,11 +123,9 @@ class Runtime:
         return LaneLimits(chosen.interactive_batch_episodes, chosen.bulk_batch_tokens, chosen.interactive_window)
 
 
-def end_process(ref: BatchRef) -> None:
+def end_process(ref: Work) -> None:
     """A thread that hangs cannot be ended from outside: the process goes, its supervisor starts another, the lease runs out."""
-    log.error(
-        "a stage of batch %s ran past its ceiling: this process ends, and its supervisor starts another", ref.batch
-    )
+    log.error("%s ran past its ceiling: this process ends, and its supervisor starts another", named(ref))
     logging.shutdown()
     os._exit(OVERRUN_EXIT)
 

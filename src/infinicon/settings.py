@@ -117,6 +117,24 @@ class Settings(BaseSettings):
     retry_base: float = Field(
         2.0, gt=0, description="Seconds before a stage is tried again the first time; doubles with each attempt."
     )
+    consolidation_slice: int = Field(
+        500,
+        ge=2,
+        le=5000,
+        description="Memories that a consolidation looks at anew at once, beside those that are near them.",
+    )
+    consolidation_tokens: int = Field(
+        256, ge=16, le=8192, description="Tokens (o200k_base) that the text of one consolidation has at most."
+    )
+    consolidation_ceiling: float = Field(
+        300.0, gt=0, description="Seconds after which a slice of a consolidation that still runs ends its process."
+    )
+    consolidation_attempts: int = Field(
+        2, ge=1, le=50, description="Attempts of a slice whose worker dies before its consolidation fails."
+    )
+    consolidation_window: int = Field(
+        16, ge=1, description="Consolidations at work at once; the rest waits in Postgres."
+    )
     reconcile_every: float = Field(5.0, gt=0, description="Seconds between two looks of beat for lost work.")
     heartbeat_file: Path | None = Field(
         None, description="A file that beat touches whenever it has sent a task: `infinicon health beat` looks at it."
@@ -223,6 +241,7 @@ WHEN_WRONG: Mapping[str, str] = {
     "embedder": "encoder and embed worker end at once and name the entry points that there are.",
     "consolidator": "consolidate worker ends at once and names the entry points that there are.",
     "model": "encoder and embed worker end at once and say what is not there; or that the index was not made with it.",
+    "budget_counter": "a name that nobody offers: /readyz answers 503, and so do budgets. After a change old entries are slow to list.",
     "device": "cuda where torch finds none ends encoder and embed worker at once.",
     "precision": "bfloat16 elsewhere works and is slower.",
     "model_threads": "more than there are cores makes it slower.",
@@ -236,12 +255,16 @@ WHEN_WRONG: Mapping[str, str] = {
     "stage_attempts": "one gives up at the first fault; many keep a faulty episode for long.",
     "republish_after": "too short fills the broker with copies, which end without effect; too long delays what a lost message carried.",
     "retry_base": "too long delays; too short spends all attempts on one short fault.",
+    "consolidation_slice": "small slices see less of what belongs together; huge ones take long, and lose more when a worker dies.",
+    "consolidation_tokens": "short ones leave much out; long ones fill a context with what was not asked for.",
+    "consolidation_ceiling": "shorter than a healthy slice takes, and workers restart until the consolidation fails as `stage_timeout`.",
+    "consolidation_attempts": "one gives up when a worker is stopped at the wrong moment; many let a bad plug-in end many processes.",
+    "consolidation_window": "fewer than the workers can hold leaves some idle; more makes a person who asks wait longer.",
     "reconcile_every": "too long delays what a dead worker held.",
     "heartbeat_file": "beat says so in its log and goes on; `infinicon health beat` ends with code 1.",
     "job_retention": "too short, and getJob says `not_found` before anybody has looked.",
     "event_retention": "too short, and a reader that was away for longer gets `invalid_cursor`.",
     "flower_host": "Flower ends at once; nothing else needs it.",
-    "budget_counter": "a name that nobody offers: /readyz answers 503, and so do budgets. After a change old entries are slow to list.",
     "flower_port": "Flower ends at once where the port is taken.",
     "flower_user": "the browser asks again.",
     "flower_password": "the browser asks again. Without one Flower does not start.",

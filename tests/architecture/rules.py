@@ -17,7 +17,7 @@ SQL_CALLS = frozenset(
 )
 SQL_LIBRARIES = ("sqlalchemy", "psycopg", "psycopg_pool", "pgvector", "alembic")
 SCOPE_NAMES = ("scope", "tenant")
-SCOPED_TYPES = ("BatchRef",)  # values that carry their tenant
+SCOPED_TYPES = ("BatchRef", "RunRef")  # values that carry their tenant
 
 
 def file_size(source: Source) -> list[str]:

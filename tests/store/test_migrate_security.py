@@ -48,6 +48,11 @@ def rows(tenant: int, namespace: int, model: int, some: UUID) -> dict[str, dict[
         "jobs": {**here, **lane, "id": some, "type": "ingest"},
         "batches": {**lane, "id": some, "state": "closed", "episodes": 1},
         "queued_episodes": {**here, **lane, "episode": some, "job": some, "state": "failed", "tokens": 1},
+        "consolidation_scopes": {**here, "width": "agent"},
+        "consolidation_backlog": {"tenant": tenant, "memory": some, "scope": 1},
+        "consolidation_runs": {"tenant": tenant, "job": some, "urgent": False},
+        "consolidation_changes": {"tenant": tenant, "job": some, "kind": "created", "memory": some, "other": some}
+        | {"was": "active"},
         "idempotency": {"tenant": tenant, "key_hmac": b"k", "body_digest": b"b"},
         "policies": here,
         "query_pages": {
@@ -211,6 +216,14 @@ def test_what_the_sweeper_may_read_is_ids_states_and_times(sql: Sql) -> None:
     whole = {"batches", "policies", "queued_episodes", "schema_version"}
 
     assert {name: columns for name, columns in readable.items() if name not in whole} == {
+        "consolidation_scopes": [
+            *("due_at", "failures", "id", "job", "last_indexed_at", "last_run_at", "namespace", "oldest_at", "tenant"),
+            "waiting",
+        ],
+        "consolidation_runs": [
+            *("attempt", "created_at", "faults", "job", "lease", "lease_until", "not_before", "published_at"),
+            *("publishes", "state", "tenant", "urgent"),
+        ],
         "jobs": ["cancelled", "done", "failed", "id", "namespace", "status", "tenant", "total", "type", "updated_at"],
         "tombstones": ["kept_until", "memory", "tenant"],
         "memories": ["expires_at", "id", "namespace", "status", "tenant"],

@@ -26,7 +26,7 @@ from infinicon.domain import (
 )
 from infinicon.errors import InvalidRequest, NotFound
 from infinicon.operations import scopes
-from infinicon.store import corrections, events
+from infinicon.store import backlog, corrections, events
 from infinicon.store.corrections import Changed, Edge
 from infinicon.store.database import Database, Transaction, retry_conflicts
 
@@ -135,6 +135,7 @@ def resolve(
             retired = corrections.retire(key.tenant, tx, losers)
         still = {end for edge in corrections.contradictions(key, tx, ends).values() for end, _ in _ends(edge)}
         corrections.set_status(key.tenant, tx, ends.keys() - still, Status.ACTIVE, [Status.DISPUTED])
+        backlog.leave(key.tenant, tx, {one.id for one in retired})
         events.append(key.tenant, tx, [superseded(one) for one in retired])
         return _standing(key, tx, refs)
 
@@ -170,6 +171,11 @@ def _standing(scope: ScopeKey, tx: Transaction, refs: Sequence[MemoryRef | None]
 def superseded(memory: Changed) -> events.NewEvent:
     """The event of a memory that was superseded."""
     return _event(EventType.MEMORY_SUPERSEDED, memory)
+
+
+def visible_again(memory: Changed) -> events.NewEvent:
+    """The event of a memory that had given way, and is active again."""
+    return _event(EventType.MEMORY_INDEXED, memory)
 
 
 def _event(kind: EventType, memory: Changed) -> events.NewEvent:

@@ -10,9 +10,9 @@ import heapq
 from dataclasses import dataclass
 from uuid import UUID
 
-from infinicon.domain import BatchRef, Fault, Lane
+from infinicon.domain import BatchRef, Fault, Lane, RunRef
 from infinicon.errors import StageTimeout
-from infinicon.store import listings, sweeps
+from infinicon.store import consolidation_sweeps, listings, sweeps
 from infinicon.store.database import Database, Transaction, retry_conflicts
 
 
@@ -66,11 +66,27 @@ def purges(sweeper: Database) -> list[tuple[int, UUID]]:
         return sweeps.purges(tx)
 
 
+@retry_conflicts
+def consolidations(sweeper: Database, *, window: int) -> list[RunRef]:
+    """Consolidations to begin with, as many as the window has room for."""
+    with sweeper.transaction(None) as tx:
+        return consolidation_sweeps.publish(tx, window)
+
+
+@retry_conflicts
+def lost_consolidations(sweeper: Database, *, republish_after: float) -> list[RunRef]:
+    """Consolidations to publish again: their worker died, their message got lost, or their wait is over."""
+    with sweeper.transaction(None) as tx:
+        consolidation_sweeps.expire_leases(tx)
+        return consolidation_sweeps.republish(tx, republish_after)
+
+
 def abandon(sweeper_url: str) -> int:
     """Before everything starts anew on one machine: no lease and no message of before counts, so that nothing waits for the dead."""
     sweeper = Database(sweeper_url, pool_size=1, vectors=False)
     try:
         with sweeper.transaction(None) as tx:
+            consolidation_sweeps.abandon(tx)
             return sweeps.abandon(tx)
     finally:
         sweeper.close()

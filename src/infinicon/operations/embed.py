@@ -39,7 +39,7 @@ def embed(database: Database, embedder: Embedder, leases: Leases, ref: BatchRef)
             anew = {memory.id: memory for part in held for memory in slices.memories(ref.tenant, tx, part)}
             new_ones = {memory.id: memory for memory in spaces.unembedded(ref.tenant, tx, ref.batch)}
         memories = list({**anew, **new_ones}.values())
-        chunks, texts = _cut(embedder, memories)
+        chunks, texts = cut(embedder, memories)
         with database.transaction(ref.tenant) as tx:
             vectors = _known(ref.tenant, tx, model, new_ones, chunks)
         new = [digest for digest in texts if digest not in vectors]
@@ -54,7 +54,7 @@ def rendered(speaker: str | None, text: str) -> str:
     return text if speaker is None else f"{speaker}: {text}"
 
 
-def _cut(embedder: Embedder, memories: Sequence[Unembedded]) -> tuple[list[Chunk], dict[bytes, str]]:
+def cut(embedder: Embedder, memories: Sequence[Unembedded]) -> tuple[list[Chunk], dict[bytes, str]]:
     """Chunks of all memories, and the text to embed for each digest."""
     spans = guarded(Stage.EMBED, embedder.model.name, embedder.chunk, [memory.text for memory in memories])
     chunks: list[Chunk] = []

@@ -7,11 +7,11 @@ from typing import TypeAlias
 from uuid import UUID
 
 from infinicon import lexemes
-from infinicon.domain import NIL_ID, BatchRef, EventType
-from infinicon.operations.corrections import superseded
+from infinicon.domain import NIL_ID, BatchRef, EventType, MemoryType
+from infinicon.operations.corrections import superseded, visible_again
 from infinicon.operations.embed import rendered
 from infinicon.operations.leases import Leases
-from infinicon.store import batches, corrections, events, jobs, slices, spaces
+from infinicon.store import backlog, batches, consolidation_changes, corrections, events, jobs, slices, spaces
 from infinicon.store.database import Database, retry_conflicts
 from infinicon.store.spaces import Published, StagedChunk
 
@@ -57,14 +57,22 @@ def _commit(
         spaces.hold_episodes(ref.tenant, tx, ref.batch)
         held = slices.of_batch(ref.tenant, tx, ref.batch)
         cleared = [(part.namespace, slices.clear(ref.tenant, tx, ref.batch, part)) for part in held]
+        restated = consolidation_changes.restated(ref.tenant, tx, ref.batch)
         active, finished, added = spaces.publish(ref.tenant, tx, ref.batch, terms)
+        consolidation_changes.undo(ref.tenant, tx, restated)
+        revived = consolidation_changes.revive(ref.tenant, tx, {memory for _, memory in restated})
         retired = corrections.apply(ref.tenant, tx, {memory.id for memory in active})
         batches.close(ref.tenant, tx, ref.batch, token)
         jobs.count(ref.tenant, tx, finished, {}, {})
+        backlog.leave(ref.tenant, tx, {one.id for one in retired})
+        backlog.add(
+            ref.tenant, tx, [one.id for one in active if one.type is MemoryType.ATOM] + [one.id for one in revived]
+        )
         # Also those that only get events: else two batches could hold one counter each and want the other's.
         moved = [(memory.namespace, (0, 0)) for memory in active] + [(part, (-n, -m)) for part, (n, m) in cleared]
         spaces.add_to_counters(ref.tenant, tx, _summed([*added.items(), *moved]))
-        events.append(ref.tenant, tx, [_event(memory) for memory in active] + [superseded(one) for one in retired])
+        happened = [_event(memory) for memory in active] + [visible_again(one) for one in revived]
+        events.append(ref.tenant, tx, happened + [superseded(one) for one in retired])
     return active, finished
 
 

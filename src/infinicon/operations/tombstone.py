@@ -31,7 +31,8 @@ from infinicon.errors import InvalidRequest
 from infinicon.ids import new_id
 from infinicon.keyring import Keyring
 from infinicon.operations import redaction, scopes
-from infinicon.store import events, jobs, policies, spaces, tombstones
+from infinicon.operations.corrections import visible_again
+from infinicon.store import backlog, consolidation_changes, events, jobs, policies, spaces, tombstones
 from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.tombstones import Held, Mark
 
@@ -119,6 +120,7 @@ def take_away(scope: ScopeKey, tx: Transaction, reached: Reached, roots: Collect
     job = new_id() if len(reached.going) > AT_ONCE else None
     tombstones.mark_stale(scope.tenant, tx, reached.stale)
     if not reached.going:
+        _regenerate(scope, tx, reached, ())
         return None
     left = tombstones.hide(scope.tenant, tx, reached.going, roots, mark, job)
     removed: dict[int, tuple[int, int]] = {}
@@ -126,12 +128,24 @@ def take_away(scope: ScopeKey, tx: Transaction, reached: Reached, roots: Collect
         removed = tombstones.purge(scope.tenant, tx, reached.going)
     else:
         jobs.insert(scope, tx, job, jobs.TOMBSTONE, Lane.BULK, None, len(reached.going))
+    revived = consolidation_changes.revive(
+        scope.tenant, tx, consolidation_changes.gave_way(scope.tenant, tx, reached.going) - reached.going
+    )
     jobs.count(scope.tenant, tx, left, {}, {})
+    backlog.leave(scope.tenant, tx, reached.going)
+    _regenerate(scope, tx, reached, [one.id for one in revived])
     # Also where nothing leaves the index: the counter's row is locked before that of another namespace could be.
     spaces.add_to_counters(scope.tenant, tx, {scope.namespace: (0, 0)} | removed)
     gone = [_event(scope, reached.held[memory], job) for memory in sorted(reached.going)]
-    events.append(scope.tenant, tx, gone)
+    events.append(scope.tenant, tx, gone + [visible_again(one) for one in revived])
     return job
+
+
+def _regenerate(scope: ScopeKey, tx: Transaction, reached: Reached, revived: Collection[UUID]) -> None:
+    """What consolidations were made of that are gone now, or stale, waits for another one; so does what had given way to what is gone."""
+    left = reached.going | reached.stale
+    made = {memory for memory in left if reached.held[memory].type is MemoryType.CONSOLIDATION}
+    backlog.add(scope.tenant, tx, backlog.material(scope.tenant, tx, made) | set(revived))
 
 
 def _event(scope: ScopeKey, memory: Held, job: UUID | None) -> events.NewEvent:
