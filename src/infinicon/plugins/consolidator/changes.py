@@ -1,0 +1,267 @@
+"""Whether a later statement takes the place of an earlier one, or contradicts it. One pair at a time; nothing where it is not clear.
+
+- A relation that can be only one ("Rosa lives in Rome", "the gate code is 4711") with another value.
+- An amount, date, time or count of the same attribute ("my $600 budget", "my increased budget of $650").
+- The same words with a negation more or less, or with a word that says that it is over ("I no longer work at Acme").
+- "I have never …" after something that says when.
+
+What is later and says that something changed supersedes; what does not say so disputes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+from infinicon.plugins.consolidator.claims import Claim, is_content
+from infinicon.plugins.consolidator.clauses import Clause, Mood, is_negation
+from infinicon.plugins.consolidator.relations import USE, Relation
+from infinicon.plugins.consolidator.statements import Statement
+from infinicon.plugins.consolidator.values import COUNT, PERCENT
+from infinicon.plugins.consolidator.words import Kind, Word
+
+
+class Verdict(Enum):
+    SUPERSEDES = "supersedes"
+    DISPUTES = "disputes"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    verdict: Verdict
+    reason: str
+
+
+TOPIC = 0.5
+"""Least share of the shorter statement's topic that both have, for amounts. bench/figures/consolidation_precision.py has the curve."""
+SHARED = 3
+"""Least words of the topic that both have where the newer one names somebody more."""
+LOST = 1
+"""Most numbers and names that may go with the older statement beside its value."""
+LEFT = 2
+"""Most words that the older statement may assert beside what changed."""
+NEVER = 0.75
+NEVER_WORDS = 3
+_DID = frozenset(
+    """
+    have had was did been met went got saw made took bought read wrote built ran gave found began spent sent came sold taught thought
+    learnt won drove flew ate drank swam led left lost paid put set spoke told wore
+    """.split()
+)
+_FIRST_PERSON = frozenset({"i", "we"})
+_OVER = frozenset("anymore longer stopped quit ceased".split())
+_AUXILIARY = frozenset("be was been being do does did have has had to".split())
+_PAST = frozenset("was were had did been used".split())
+
+
+def judged(old: Statement, new: Statement) -> Finding | None:
+    """`new` is not earlier than `old`. Both are short."""
+    ordered = old.time < new.time
+    for judge in (_relations, _amounts, _polarity, _never):
+        found = judge(old, new)
+        if found is None:
+            continue
+        if found.verdict is Verdict.SUPERSEDES and not ordered:
+            return Finding(Verdict.DISPUTES, found.reason)
+        if found.verdict is Verdict.SUPERSEDES and old.memory.speaker != new.memory.speaker:
+            return None  # Nobody takes back what another has said.
+        return found
+    return None
+
+
+def _same_voice(old: Statement, new: Statement, subject: frozenset[str]) -> bool:
+    """Whether both mean the same by "I", "my", "we"."""
+    return old.memory.speaker == new.memory.speaker or not subject & {"i", "we", "my", "our", "me", "us"}
+
+
+def _relations(old: Statement, new: Statement) -> Finding | None:
+    for earlier in old.relations:
+        for later in new.relations:
+            if not _rival(earlier, later) or not _same_voice(old, new, frozenset(earlier.subject)):
+                continue
+            if later.marked and _nothing_left(old, new, frozenset((*earlier.subject, *earlier.value))):
+                return Finding(Verdict.SUPERSEDES, "changed")
+            if earlier.single and later.single and not later.marked and not earlier.marked:
+                return Finding(Verdict.DISPUTES, "contradicts")
+    return None
+
+
+def _rival(earlier: Relation, later: Relation) -> bool:
+    if earlier.subject != later.subject or earlier.kind != later.kind:
+        return False
+    if later.before and later.before != earlier.value:
+        return False
+    if later.kind is USE and not later.before:
+        return False
+    return not (set(earlier.value) <= set(later.value) or set(later.value) <= set(earlier.value))
+
+
+def _amounts(old: Statement, new: Statement) -> Finding | None:
+    if not _same_thing(old, new):
+        return None
+    for later in new.claims:
+        for earlier in old.claims:
+            if (
+                later.marked
+                and _same_attribute(earlier, later)
+                and (later.attribute <= old.topic or earlier.attribute <= new.topic)
+                and _changed(old, new, earlier, later)
+                and shared_topic(old, new, earlier, later) >= TOPIC
+                and len(_lost(old, new, earlier, later)) <= LOST
+            ):
+                return Finding(Verdict.SUPERSEDES, "updated")
+    return None
+
+
+def _same_thing(old: Statement, new: Statement) -> bool:
+    """Whether nothing tells apart what the two are about: whose it is, which of several."""
+    if old.possessors != new.possessors or old.distinguishers != new.distinguishers:
+        return False
+    if bool(old.owners & _FIRST_PERSON) != bool(new.owners & _FIRST_PERSON):
+        return False
+    if not _same_voice(old, new, old.owners | new.owners):
+        return False
+    return new.names <= old.names or len(old.topic & new.topic) >= SHARED
+
+
+def _same_attribute(earlier: Claim, later: Claim) -> bool:
+    if earlier.value.kind != later.value.kind or earlier.value.content == later.value.content:
+        return False
+    if later.before is not None and later.before != earlier.value.content:
+        return False
+    if earlier.value.kind == COUNT and earlier.value.unit != later.value.unit:
+        return False
+    return bool(earlier.attribute & later.attribute)
+
+
+def _changed(old: Statement, new: Statement, earlier: Claim, later: Claim) -> bool:
+    """Whether neither of them gives both values, unless it says which of them is over."""
+    if later.before == earlier.value.content:
+        return True
+    return _number(earlier) not in new.numbers and (earlier.before is not None or _number(later) not in old.numbers)
+
+
+def _number(claim: Claim) -> str:
+    return f"{claim.value.content}%" if claim.value.kind == PERCENT else claim.value.content.split()[-1]
+
+
+def shared_topic(old: Statement, new: Statement, earlier: Claim, later: Claim) -> float:
+    """The share of the shorter topic that both have; or, where it is more, of the two clauses that give the values."""
+    whole = len(old.topic & new.topic) / max(1, min(len(old.topic), len(new.topic)))
+    clauses = min(
+        len(later.about & old.topic) / max(1, len(later.about)),
+        len(earlier.about & new.topic) / max(1, len(earlier.about)),
+    )
+    return max(whole, clauses)
+
+
+def _lost(old: Statement, new: Statement, earlier: Claim, later: Claim) -> frozenset[str]:
+    """Numbers and names of the old statement that would go with it, beside the value that changed and what it had been before."""
+    changed = {
+        *earlier.value.content.split(),
+        _number(earlier),
+        earlier.before or "",
+        "$",
+        "€",
+        "£",
+        *later.value.content.split(),
+    }
+    years = {number for number in old.numbers if len(number) == 4 and number[:2] in {"19", "20"}}
+    return (old.numbers | old.names) - new.numbers - new.names - changed - years
+
+
+def _nothing_left(old: Statement, new: Statement, changed: frozenset[str]) -> bool:
+    return len(old.asserted - new.topic - changed) <= LEFT
+
+
+def _polarity(old: Statement, new: Statement) -> Finding | None:
+    """The same words, and one of the two says no."""
+    before, after = _core(old), _core(new)
+    if before is None or after is None or before.words != after.words or len(before.words) < 2:
+        return None
+    if before.negated == after.negated or (before.past != after.past and not after.over):
+        return None
+    if not _same_voice(old, new, old.owners | new.owners):
+        return None
+    if after.over or after.now:
+        return Finding(Verdict.SUPERSEDES, "ended" if after.negated else "changed")
+    if before.over or before.now or before.past != after.past:
+        return None
+    return Finding(Verdict.DISPUTES, "contradicts")
+
+
+@dataclass(frozen=True, slots=True)
+class _Core:
+    words: tuple[str, ...]
+    negated: bool
+    past: bool
+    over: bool
+    now: bool
+
+
+def _core(statement: Statement) -> _Core | None:
+    """Of a statement that is one asserted clause."""
+    if len(statement.clauses) != 1 or statement.clauses[0].mood is not Mood.ASSERTED:
+        return None
+    clause = statement.clauses[0]
+    said = [word for word in clause.words if word.kind is not Kind.LIGHT]
+    negations = sum(1 for word in said if is_negation(word))
+    over = any(word.said in _OVER for word in said) or ("any", "more") in pairwise(clause.said)
+    if negations > 1 or (any(word.said == "without" for word in said)):
+        return None
+    ended = over and not negations  # "I stopped smoking"; "I no longer smoke" has its negation.
+    kept = tuple(word.stem for word in said if not _is_frame(word))
+    return _Core(
+        kept,
+        bool(negations) or ended,
+        any(word.said in _PAST or (word.said.endswith("ed") and not ended) for word in said if word.said not in _OVER),
+        over,
+        any(word.said == "now" for word in said),
+    )
+
+
+def _is_frame(word: Word) -> bool:
+    return (
+        is_negation(word)
+        or word.said in _OVER
+        or word.said in {"now", "any", "more", "still"}
+        or word.said in _AUXILIARY
+        or word.stem == "be"
+    )
+
+
+def _never(old: Statement, new: Statement) -> Finding | None:
+    """ "I have never been there" after, or beside, "I went there": what comes later may well be the first time."""
+    if old.memory.speaker != new.memory.speaker:
+        return None
+    for clause in new.clauses:
+        denied = _denied(clause)
+        if denied is None:
+            continue
+        for told in old.clauses:
+            if told.mood is Mood.ASSERTED and not told.negated and _did(told.said):
+                shared = denied & {word.stem for word in told.words}
+                if len(shared) >= NEVER_WORDS and len(shared) >= NEVER * len(denied):
+                    return Finding(Verdict.DISPUTES, "contradicts")
+    return None
+
+
+def _did(said: tuple[str, ...]) -> bool:
+    """Whether the clause tells what "I" did."""
+    if "i" not in said:
+        return False
+    after = [
+        word for word in said[said.index("i") + 1 :] if word not in {"just", "already", "recently", "also", "finally"}
+    ][:1]
+    return bool(after) and (after[0] in _DID or after[0].endswith("ed"))
+
+
+def _denied(clause: Clause) -> frozenset[str] | None:
+    """Stems of what an "I have never …" denies."""
+    said = clause.said
+    if clause.mood is not Mood.ASSERTED or "never" not in said or "i" not in said[: said.index("never")]:
+        return None
+    after = clause.words[said.index("never") + 1 :]
+    stems = frozenset(word.stem for word in after if is_content(word))
+    return stems if len(stems) >= NEVER_WORDS else None

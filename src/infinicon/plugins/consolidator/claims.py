@@ -1,0 +1,146 @@
+"""Which attribute a clause gives which value, and whether it says that the value is new.
+
+The attribute is the noun phrase that the value belongs to: "my kneading time" in "I have increased my kneading time to 15 minutes",
+"annual budget" in "my $600 annual budget". It is found by walking back from the value over the words that link the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from infinicon.plugins.consolidator.clauses import Clause, Mood
+from infinicon.plugins.consolidator.values import COUNT, STOP, Value, values
+from infinicon.plugins.consolidator.words import BOUND, Kind, Word
+
+MARKS = frozenset(
+    """
+    now increas decreas reduc rais lower extend shorten reschedul postpon move chang updat adjust upgrad revis switch grew grow grown
+    drop rose risen fell fallen improv new newer reach expand push bump cut correct instead anymor longer doubl tripl halv replac
+    reloc delay transfer
+    """.split()
+)
+"""Stems of words that say: it was otherwise before."""
+_ADJECTIVES = frozenset("new newer".split())
+"""New only after a determiner: "a new laptop for $1,300" replaces no laptop."""
+_DETERMINERS = frozenset("the my our his her their its".split())
+_PRONOUNS = frozenset("it which that".split())
+_ADVERBS = frozenset(
+    "recently currently initially finally already approximately around about nearly roughly exactly total".split()
+)
+_LINKS = frozenset("to of at is be".split())
+_FURTHEST = 9
+_LONGEST = 5
+_LONGEST_AFTER = 3
+_REACH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """`attribute`: stems of what has the value. `marked`: something says that it is new. `before`: the value that it had, if told."""
+
+    value: Value
+    attribute: frozenset[str]
+    marked: bool
+    before: str | None
+    about: frozenset[str]
+    """Stems of its clause."""
+
+
+def claims_of(clauses: Sequence[Clause]) -> list[Claim]:
+    return [claim for at in range(len(clauses)) for claim in _claims(clauses, at)]
+
+
+def is_content(word: Word) -> bool:
+    return word.kind is Kind.WORD and word.stem not in STOP and word.said not in STOP and word.said not in _ADVERBS
+
+
+def _claims(clauses: Sequence[Clause], at: int) -> Iterator[Claim]:
+    clause = clauses[at]
+    if clause.negated or clause.mood is Mood.REPORTED:
+        return
+    held = values(clause.words)
+    about = frozenset(word.stem for word in clause.words if is_content(word) and word.stem not in MARKS)
+    for number, value in enumerate(held):
+        before = _value_before(clause.words, held[number - 1], value) if number else None
+        over = number + 1 < len(held) and _value_before(clause.words, value, held[number + 1]) is not None
+        over = over or (before is None and value.start > 0 and clause.words[value.start - 1].said == "from")
+        if over or (clause.mood is not Mood.ASSERTED and not _presupposed(clause.words, value)):
+            continue
+        found, marked, refers = _walk_back(clause.words, value, held)
+        if refers and not found and at:
+            found = {word.stem for word in clauses[at - 1].words if is_content(word) and word.stem not in MARKS}
+        found |= _after(clause.words, value)
+        marked = (marked and _linked(clause.words, value)) or _now(clause.words, value)
+        yield Claim(value, frozenset(found - value.unit), marked, before, about)
+
+
+def _walk_back(words: Sequence[Word], value: Value, held: Sequence[Value]) -> tuple[set[str], bool, bool]:
+    """Stems of the noun phrase, whether a mark was passed, and whether a pronoun stands for it."""
+    found: set[str] = set()
+    marked = refers = False
+    taken = {at for one in held for at in range(one.start, one.end + len(one.unit))}
+    for at in range(value.start - 1, max(-1, value.start - _FURTHEST - 1), -1):
+        word = words[at]
+        if at in taken or word.kind is not Kind.WORD:
+            continue
+        if word.stem in MARKS:
+            marked = marked or word.said not in _ADJECTIVES or (at > 0 and words[at - 1].said in _DETERMINERS)
+        elif is_content(word):
+            found.add(word.stem)
+            if len(found) == _LONGEST:
+                break
+        elif word.said in _PRONOUNS:
+            refers = True
+        elif found and word.said not in {"of", "'s"}:
+            # The phrase is over, unless what changed it stands before it: "increased my kneading time to".
+            marked = marked or (word.said in _DETERMINERS and at > 0 and words[at - 1].stem in MARKS - _ADJECTIVES)
+            break
+    return found, marked, refers
+
+
+def _linked(words: Sequence[Word], value: Value) -> bool:
+    """Whether what changed has the value now: "rose to $7", "reached $7", "my new budget of $7", and not "rose $7", "raised $7"."""
+    at = value.start - 1
+    while at > 0 and (words[at].kind is Kind.LIGHT or words[at].said in _ADVERBS):
+        at -= 1
+    if at < 0:
+        return False
+    return words[at].said in _LINKS or words[at].stem == "reach" or _presupposed(words, value, marked=True)
+
+
+def _after(words: Sequence[Word], value: Value) -> set[str]:
+    """ "$600 annual budget": the phrase goes on behind the value."""
+    found: set[str] = set()
+    for word in words[value.end : value.end + _LONGEST_AFTER]:
+        if word.said == BOUND or not is_content(word):
+            break
+        found.add(word.stem)
+    return found
+
+
+def _now(words: Sequence[Word], value: Value) -> bool:
+    return any(word.said == "now" for word in words[max(0, value.start - _REACH) : value.end + 2])
+
+
+def _presupposed(words: Sequence[Word], value: Value, *, marked: bool = False) -> bool:
+    """Whether the value stands in a noun phrase that takes it for granted: "the $7,000 budget", "my increased budget of $650".
+
+    `marked`: whether the phrase also says that it is new.
+    """
+    mark = False
+    for word in reversed(words[max(0, value.start - _REACH) : value.start]):
+        if word.said in _DETERMINERS:
+            return mark or not marked
+        mark = mark or word.stem in MARKS
+        if word.said not in {"of", "to"} and not is_content(word) and word.stem not in MARKS:
+            return False
+    return False
+
+
+def _value_before(words: Sequence[Word], earlier: Value, later: Value) -> str | None:
+    """What the value was, in "from 8 to 12 minutes"."""
+    if earlier.kind not in {later.kind, COUNT} or not earlier.start or words[earlier.start - 1].said != "from":
+        return None
+    between = [word.said for word in words[earlier.end : later.start]]
+    return earlier.content if between[-1:] == ["to"] and len(between) <= _LONGEST_AFTER else None
