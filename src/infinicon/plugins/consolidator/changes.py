@@ -132,7 +132,7 @@ def _same_attribute(earlier: Claim, later: Claim) -> bool:
         return False
     if earlier.value.kind == COUNT and earlier.value.unit != later.value.unit:
         return False
-    return bool(earlier.attribute & later.attribute)
+    return earlier.labels == later.labels and bool(earlier.attribute & later.attribute)
 
 
 def _changed(old: Statement, new: Statement, earlier: Claim, later: Claim) -> bool:

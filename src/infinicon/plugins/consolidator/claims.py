@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from infinicon.plugins.consolidator.clauses import Clause, Mood
-from infinicon.plugins.consolidator.values import COUNT, STOP, Value, values
+from infinicon.plugins.consolidator.values import CODE, COUNT, STOP, Value, values
 from infinicon.plugins.consolidator.words import BOUND, Kind, Word
 
 MARKS = frozenset(
@@ -45,6 +45,8 @@ class Claim:
     before: str | None
     about: frozenset[str]
     """Stems of its clause."""
+    labels: frozenset[str]
+    """Other bare numbers of its clause: "room 5" is another room than "room 7"."""
 
 
 def claims_of(clauses: Sequence[Clause]) -> list[Claim]:
@@ -72,7 +74,8 @@ def _claims(clauses: Sequence[Clause], at: int) -> Iterator[Claim]:
             found = {word.stem for word in clauses[at - 1].words if is_content(word) and word.stem not in MARKS}
         found |= _after(clause.words, value)
         marked = (marked and _linked(clause.words, value)) or _now(clause.words, value)
-        yield Claim(value, frozenset(found - value.unit), marked, before, about)
+        labels = frozenset(one.content for one in held if one is not value and _is_label(one)) - {before}
+        yield Claim(value, frozenset(found - value.unit), marked, before, about, labels)
 
 
 def _walk_back(words: Sequence[Word], value: Value, held: Sequence[Value]) -> tuple[set[str], bool, bool]:
@@ -99,6 +102,10 @@ def _walk_back(words: Sequence[Word], value: Value, held: Sequence[Value]) -> tu
     return found, marked, refers
 
 
+def _is_label(value: Value) -> bool:
+    return value.kind == CODE or (value.kind == COUNT and not value.unit)
+
+
 def _linked(words: Sequence[Word], value: Value) -> bool:
     """Whether what changed has the value now: "rose to $7", "reached $7", "my new budget of $7", and not "rose $7", "raised $7"."""
     at = value.start - 1
@@ -120,7 +127,9 @@ def _after(words: Sequence[Word], value: Value) -> set[str]:
 
 
 def _now(words: Sequence[Word], value: Value) -> bool:
-    return any(word.said == "now" for word in words[max(0, value.start - _REACH) : value.end + 2])
+    """Behind a bare number "now" belongs to what follows: "room 7 now has 30 seats"."""
+    end = value.start if _is_label(value) else value.end + 2
+    return any(word.said == "now" for word in words[max(0, value.start - _REACH) : end])
 
 
 def _presupposed(words: Sequence[Word], value: Value, *, marked: bool = False) -> bool:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from infinicon.domain import MemoryType
-from infinicon.plugins.consolidator.clauses import Mood
 from infinicon.plugins.consolidator.neighbours import Matrix
 from infinicon.plugins.consolidator.statements import Statement
 from infinicon.plugins.consolidator.topics import centrality, topics
@@ -25,7 +24,6 @@ MOST_SOURCES = 48
 """A digest of so many is full: what comes to its topic begins another."""
 SHARED = 2
 """Sources that a group and an earlier digest have in common at least, or all that are left of it."""
-LEAST_WORDS = 4
 _LONGEST = 500
 """Characters of a memory that is taken whole; of a longer one its most fitting sentence."""
 _READ = 4_000
@@ -133,10 +131,6 @@ def _sentence(statement: Statement, terms: Sequence[str]) -> str | None:
         if not found:
             return None
         return " ".join(max(found, key=lambda one: (sum(term in one.casefold() for term in terms), -len(one))).split())
-    if len(statement.said) < LEAST_WORDS and content.isascii():
-        return None
-    if statement.clauses and all(clause.mood is Mood.ASKED for clause in statement.clauses):
-        return None
     return " ".join(content.split()) or None
 
 

@@ -14,6 +14,7 @@ from infinicon.ports import SourceMemory
 
 LONGEST = 1_200
 """Characters: what is longer is no statement but a text, and is compared as a whole only."""
+_TELLING = 3
 _DISTINGUISHERS = frozenset(
     """
     first second third fourth fifth last next previous other another former latter old older left right upper lower minimum maximum
@@ -61,6 +62,14 @@ class Statement:
     def topic(self) -> frozenset[str]:
         """Stems of what it is about: without values, and without words of change."""
         return frozenset(word.stem for word in self.said if is_content(word) and word.stem not in MARKS)
+
+    @cached_property
+    def telling(self) -> bool:
+        """Whether it says enough to stand in a digest: three words of a topic besides names, and no mere question or announcement."""
+        if self.flat.endswith(":") or (self.clauses and all(clause.mood is Mood.ASKED for clause in self.clauses)):
+            return False
+        named = {word.stem for word in self.said if word.named}
+        return not self.short or not self.flat.isascii() or len(self.topic - named) >= _TELLING
 
     @cached_property
     def names(self) -> frozenset[str]:

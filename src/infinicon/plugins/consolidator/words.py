@@ -41,7 +41,8 @@ class Word:
 
 _TOKEN = re.compile(
     r"""
-    (?P<money>[$€£¥₹])\s?(?=\d)
+    </?[A-Za-z]{1,10}>
+  | (?P<money>[$€£¥₹])\s?(?=\d)
   | (?P<code>[^\W\d_]+-?\d[^\W_]*(?:[.\-][^\W_]*\d[^\W_]*)*)
   | (?P<number>\d{4}-\d\d-\d\d|\d+(?:[.,:/]\d+)*%?)
   | (?P<word>[^\W\d_]+(?:'[^\W\d_]+)*)
@@ -91,6 +92,8 @@ def words(text: str) -> list[Word]:
     for match in _TOKEN.finditer(plain):
         group = match.lastgroup
         token = match.group()
+        if group is None:
+            continue  # A tag says how something is set, and nothing else.
         if group == "bound":
             mark = token.strip() or "\n"
             found.append(Word(BOUND, mark[-1], Kind.LIGHT))
