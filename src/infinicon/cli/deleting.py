@@ -80,10 +80,19 @@ def check_extent(agent: str | None, session: str | None, metadata: Wire | None, 
         raise WrongUsage("--everything and a narrower scope are two wishes", "give one of them")
 
 
-def erase(client: Client, scope: Wire, reason: str, metadata: Wire | None, *, wait: bool, as_json: bool) -> None:
+def erase(
+    client: Client,
+    scope: Wire,
+    reason: str,
+    metadata: Wire | None,
+    *,
+    everything: bool,
+    wait: bool,
+    as_json: bool,
+) -> None:
     """Start an erasure, and see it through if that is wanted."""
-    asked = {"scope": scope, "reason": reason, **({} if metadata is None else {"metadata": metadata})}
-    job = client.post("/v0/erase", asked)
+    extent = {"everything": True} if everything else {} if metadata is None else {"metadata": metadata}
+    job = client.post("/v0/erase", {"scope": scope, "reason": reason, **extent})
     while wait and job["status"] in {"queued", "running"}:
         time.sleep(POLL_SECONDS)
         job = client.post("/v0/get-job", {"scope": scope, "jobId": job["jobId"]})

@@ -42,6 +42,7 @@ def test_a_policy_changes_member_by_member(client: Client, http: httpx.Client) -
         ("/v0/policy", {"policy": {"defaultExpirySeconds": 0}}, "policy.defaultExpirySeconds"),
         ("/v0/policy", {"policy": {"eventRetentionSeconds": 10**12}}, "policy.eventRetentionSeconds"),
         ("/v0/erase", {}, "reason"),
+        ("/v0/erase", {"reason": "x"}, "everything"),
         ("/v0/erase", {"reason": "x", "metadata": {}}, "metadata"),
         ("/v0/erase", {"reason": "x", "metadata": []}, "metadata"),
         ("/v0/erase", {"reason": "x", "metadata": {"a": "\x00"}}, "metadata"),
@@ -54,4 +55,4 @@ def test_what_is_no_request(client: Client, http: httpx.Client, path: str, body:
 
 
 def test_a_namespace_that_is_not_there(client: Client, http: httpx.Client) -> None:
-    refusal(send(http, "/v0/erase", {"scope": client.scope, "reason": "x"}), 404, "not_found")
+    refusal(send(http, "/v0/erase", {"scope": client.scope, "reason": "x", "everything": True}), 404, "not_found")

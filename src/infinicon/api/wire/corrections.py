@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from infinicon import domain
 from infinicon.api import limits, strict_json
@@ -23,6 +23,10 @@ class DisputeRequest(Body):
 
 
 class ResolveRequest(Body):
+    """Members that are not known here are refused: a `holds` that was passed over would say that nothing gives way."""
+
+    model_config = ConfigDict(extra="forbid")
+
     scope: Scope
     refs: Annotated[list[MemoryRef], Field(min_length=1, max_length=limits.CORRECTIONS)]
     """Memories whose contradictions are settled."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field
 
 from infinicon import domain
 from infinicon.api import limits
@@ -59,14 +59,6 @@ class MemoryFilters(Body):
     """JSON that the memory's metadata, or that of one of its living sources, contains; at most 16 KiB."""
     tags: Annotated[list[Tag], Field(min_length=1, max_length=limits.TAGS)] | None = None
     """All of them are tags of the memory, or of that same source of it; whole tags, as they were written."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def check_members(cls, value: Any) -> Any:
-        """Before the model's own check, which would name the unknown member."""
-        if isinstance(value, dict) and not value.keys() <= {field.alias for field in cls.model_fields.values()}:
-            raise rule("has an unknown member")
-        return value
 
 
 def filters_of(body: MemoryFilters | None) -> domain.MemoryFilters:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from infinicon import domain
@@ -22,6 +22,10 @@ LONGEST_OVERLAP_SECONDS = 30 * 24 * 3600.0
 
 
 class CreateKeyRequest(Body):
+    """Members that are not known here are refused: a bound that was passed over would make a key that may do more."""
+
+    model_config = ConfigDict(extra="forbid")
+
     tenant_id: Name
     permissions: Annotated[list[PermissionName], Field(min_length=1, max_length=10)] | None = None
     """Absent: all but audit and admin."""

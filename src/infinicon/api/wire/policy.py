@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from infinicon import domain
@@ -18,7 +18,9 @@ Seconds = Annotated[int, Field(ge=1, le=LONGEST_SECONDS)]
 
 
 class PolicyChange(Body):
-    """Members that are absent stay as they are; null gives a member back to the house's setting."""
+    """Members that are absent stay as they are; null gives a member back to the house's setting. Unknown members are refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
     audit_seconds: Annotated[int, Field(ge=0, le=LONGEST_SECONDS)] = 0
     """How long tombstoned content is kept, for keys with the permission audit alone; 0: it is gone at once."""
@@ -50,17 +52,30 @@ def check_metadata(value: dict[str, Any]) -> dict[str, Any]:
     if size is None or size > limits.METADATA_BYTES:
         raise rule("must be storable and have at most 16 KiB as compact JSON")
     if not value:
-        raise rule("must not be empty: leave it out to erase everything of the scope")
+        raise rule("must not be empty")
     return value
 
 
+class ErasedScope(Scope):
+    """A scope that takes no unknown members."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 class EraseRequest(Body):
-    scope: Scope
+    """Members that are not known here are refused, also in the scope: one that was passed over would erase more than was meant."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    scope: ErasedScope
     """agentId, sessionId and filters narrow it."""
     reason: Annotated[str, Field(min_length=1, max_length=limits.REASON_CHARACTERS), AfterValidator(check_reason)]
     """Kept with the tombstones, so it must not repeat what is erased."""
-    metadata: Annotated[JsonObject, AfterValidator(check_metadata)] | None = None
-    """Only episodes whose metadata contains this, and what was derived from them. Absent: everything of the scope."""
+    metadata: Annotated[JsonObject, AfterValidator(check_metadata)] = Field(None)  # type: ignore[arg-type]  # null is refused
+    """Only episodes whose metadata contains this, and what was derived from them. Absent: everything of the scope; null and {} are
+    refused."""
+    everything: bool = False
+    """Must be true where nothing narrows the erasure (agentId, sessionId, filters, metadata): the whole namespace goes. And only there."""
 
 
 def parse_policy(body: bytes) -> tuple[domain.Scope, dict[str, int | None]]:
@@ -85,4 +100,10 @@ def policy_to_wire(policy: domain.Policy) -> dict[str, Any]:
 def parse_erase(body: bytes) -> tuple[domain.Scope, str, dict[str, Any] | None]:
     """A scope, a reason, and the metadata to look for. Raises InvalidRequest."""
     sent = check(EraseRequest, strict_json.loads(body))
-    return scope_of(sent.scope), sent.reason, sent.metadata
+    metadata: dict[str, Any] | None = sent.metadata
+    narrowed = bool(sent.scope.agent_id or sent.scope.session_id or sent.scope.filters or metadata)
+    if not narrowed and not sent.everything:
+        raise refused("everything", "must be true where agentId, sessionId, filters and metadata are absent")
+    if narrowed and sent.everything:
+        raise refused("everything", "must be false where agentId, sessionId, filters or metadata narrow the erasure")
+    return scope_of(sent.scope), sent.reason, metadata

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, LiteralString, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails, PydanticCustomError
 
@@ -44,6 +44,15 @@ class Body(BaseModel):
         hide_input_in_errors=True,
         use_attribute_docstrings=True,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def check_members(cls, value: Any) -> Any:
+        """Before the model's own check, which would name the unknown member of one that takes no unknown ones (`extra="forbid"`)."""
+        known = {field.alias for field in cls.model_fields.values()}
+        if cls.model_config["extra"] == "forbid" and isinstance(value, dict) and not value.keys() <= known:
+            raise rule("has an unknown member")
+        return value
 
 
 M = TypeVar("M", bound=Body)

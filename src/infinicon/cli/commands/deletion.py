@@ -77,7 +77,7 @@ def erase(
     deleting.check_extent(agent, session, wanted, everything=everything)
     with Client(find(url, data_dir)) as client:
         scope = client.scope(namespace_of(namespace), agent, session)
-        deleting.erase(client, scope, reason, wanted, wait=wait, as_json=json)
+        deleting.erase(client, scope, reason, wanted, everything=everything, wait=wait, as_json=json)
 
 
 @app.command("verify-erasure", epilog="Example: infinicon verify-erasure --data-dir .demo < deleted.txt")

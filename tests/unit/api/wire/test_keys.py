@@ -25,6 +25,7 @@ def test_a_key_without_wishes_is_neither_admin_nor_auditor() -> None:
     ("fields", "field"),
     [
         ({"tenantId": ""}, "tenantId"),
+        ({"namespace": ["home"]}, "body"),
         ({"permissions": []}, "permissions"),
         ({"permissions": ["root"]}, "permissions.0"),
         ({"permissions": "query"}, "permissions"),
