@@ -66,6 +66,12 @@ def purges(sweeper: Database) -> list[tuple[int, UUID]]:
         return sweeps.purges(tx)
 
 
+def redactions(sweeper: Database) -> list[tuple[int, UUID]]:
+    """Jobs, with their tenants, that have a secret to take out of what is stored."""
+    with sweeper.transaction(None) as tx:
+        return sweeps.redactions(tx)
+
+
 @retry_conflicts
 def consolidations(sweeper: Database, *, window: int) -> list[RunRef]:
     """Consolidations to begin with, as many as the window has room for."""

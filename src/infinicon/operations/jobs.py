@@ -73,8 +73,8 @@ def cancel_job(database: Database, caller: Caller, scope: Scope, job_id: str) ->
     with database.transaction(caller.tenant) as tx:
         key = scopes.resolve(tx, caller, scope, Permission.JOBS)
         job = _found(key, tx, job_id)
-        # What is deleted is hidden already, and does not come back: what is left is to empty it.
-        if job.status in OPEN and job.type != jobs.TOMBSTONE:
+        # What is deleted is hidden already, and a secret that is known is to go: neither comes back, and what is left is to empty it.
+        if job.status in OPEN and job.type not in {jobs.TOMBSTONE, jobs.REDACT}:
             jobs.take_turn(key, tx)
             jobs.cancel(key, tx, job.id, Fault.of(Cancelled("the job was cancelled before this was indexed")))
             job = _found(key, tx, job_id)
@@ -92,6 +92,8 @@ def retry_job(database: Database, caller: Caller, scope: Scope, job_id: str) -> 
     with database.transaction(caller.tenant) as tx:
         key = scopes.resolve(tx, caller, scope, Permission.JOBS)
         job = _found(key, tx, job_id)
+        if job.type == jobs.REDACT:
+            return job  # no episode is its work
         jobs.take_turn(key, tx)
         jobs.retry(key, tx, job.id)
         return _found(key, tx, job_id)

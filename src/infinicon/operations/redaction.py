@@ -140,6 +140,22 @@ class Redactor:
             redacted[name] = self.json(member)
         return redacted
 
+    def document(self, text: str) -> str:
+        """A JSON document as text. One without known secrets is the same object, however it is written."""
+        if self.idle:
+            return text
+        before = json.loads(text)
+        after = self.json(before)
+        return text if after == before else json.dumps(after, ensure_ascii=False, separators=(",", ":"))
+
+    def stored(self, kept: Json) -> Json:
+        """What is kept of a memory for an audit: its content may be a JSON document as text."""
+        if isinstance(kept, dict) and isinstance(content := kept.get("content"), str):
+            textual = str(kept.get("contentType") or "text/plain").lower().startswith("text/")
+            redacted = self.text(content) if textual else self.document(content)
+            return {**self.mapping({**kept, "content": None}), "content": redacted}
+        return self.json(kept)
+
     def tags(self, tags: Iterable[str]) -> Sequence[str]:
         """Tags without known secrets."""
         return [self.text(tag) for tag in tags]

@@ -21,6 +21,12 @@ TOMBSTONE = "tombstone"
 ERASE = "erase"
 """The type of jobs that tombstone whatever fits their spec."""
 
+REDACT = "redact"
+"""The type of jobs that take a secret out of what a tenant has stored."""
+
+TENANT = 0
+"""The namespace of jobs that are a tenant's, and no namespace's: whoever may read the tenant's jobs anywhere may read them."""
+
 INSERT = text("""
     INSERT INTO jobs (tenant, id, namespace, agent_id, session_id, type, lane, label, total, status)
     VALUES (:tenant, :id, :namespace, :agent_id, :session_id, :type, :lane, :label, :total,
@@ -71,7 +77,7 @@ WARN = text("""
 FOLD = text("""
     SELECT id, type, status, label, total, done, failed, waiting, extract, embed, index, error, result, created_at, updated_at
     FROM folded_jobs
-    WHERE tenant = :tenant AND namespace = :namespace AND id = :job
+    WHERE tenant = :tenant AND namespace IN (:namespace, 0) AND id = :job
       AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
       AND (CAST(:session_id AS text) IS NULL OR session_id = :session_id)
 """)

@@ -135,6 +135,13 @@ PURGES = text("""
     SELECT tenant, id FROM jobs WHERE type IN ('tombstone', 'erase') AND status IN ('queued', 'running') ORDER BY tenant, id LIMIT 100
 """)
 
+# One that somebody works on has moved just now.
+REDACTIONS = text("""
+    SELECT tenant, id FROM jobs
+    WHERE type = 'redact' AND (status = 'queued' OR (status = 'running' AND updated_at < now() - interval '5 seconds'))
+    ORDER BY tenant, id LIMIT 100
+""")
+
 # The oldest thousand say where to look; whatever is beyond them is found by the next tick.
 EXPIRED = text("""
     SELECT DISTINCT tenant, namespace FROM (
@@ -258,6 +265,12 @@ def end_audits(tx: Transaction) -> int:
 def purges(tx: Transaction) -> list[tuple[int, UUID]]:
     """Open jobs that empty hidden memories."""
     return [(row.tenant, row.id) for row in tx.execute(PURGES)]
+
+
+@unscoped("redactions of all tenants go on alike")
+def redactions(tx: Transaction) -> list[tuple[int, UUID]]:
+    """Open jobs that take a secret out of what is stored."""
+    return [(row.tenant, row.id) for row in tx.execute(REDACTIONS)]
 
 
 @unscoped("each job says whose it is")

@@ -95,17 +95,21 @@ HIDE = text("""
 
 EMPTY = text("""
     UPDATE memories
-    SET content = NULL, search_text = NULL, speaker = NULL, title = NULL, metadata = '{}', tags = '{}', filters = NULL, dedupe_key = NULL,
+    SET content = NULL, content_type = split_part(content_type, ';', 1), search_text = NULL, speaker = NULL, title = NULL, metadata = '{}', tags = '{}', filters = NULL, dedupe_key = NULL,
         created_by = jsonb_build_object('id', 'erased', 'kind', created_by -> 'kind'), purge_job = NULL, renderer = NULL,
         unit_o200k_base = NULL, unit_cl100k_base = NULL, unit_chars = NULL,
         content_o200k_base = NULL, content_cl100k_base = NULL, content_chars = NULL, content_host = NULL, host_counter = NULL
     WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND status = 'tombstoned'
 """)
 
-# Who said it stands on the edge as well.
+# Who said it stands on the edge as well. And a place in a text that is gone leads nowhere: its path may be made of names that stood there.
 EMPTY_LINKS = text("""
-    UPDATE links SET speaker = NULL
-    WHERE tenant = :tenant AND speaker IS NOT NULL
+    UPDATE links
+    SET speaker = NULL,
+        span_start = CASE WHEN to_id = ANY(CAST(:ids AS uuid[])) THEN NULL ELSE span_start END,
+        span_end = CASE WHEN to_id = ANY(CAST(:ids AS uuid[])) THEN NULL ELSE span_end END,
+        span_path = CASE WHEN to_id = ANY(CAST(:ids AS uuid[])) THEN NULL ELSE span_path END
+    WHERE tenant = :tenant AND (speaker IS NOT NULL OR span_start IS NOT NULL OR span_path IS NOT NULL)
       AND (from_id = ANY(CAST(:ids AS uuid[])) OR to_id = ANY(CAST(:ids AS uuid[])))
 """)
 
@@ -213,10 +217,16 @@ def purge(tenant: int, tx: Transaction, ids: Collection[UUID]) -> dict[int, tupl
     """Remove what hidden memories said, and every trace of it in the index; rows and lexemes to take off the counters, by namespace."""
     key = {"tenant": tenant, "ids": sorted(ids)}
     tx.execute(UNSTAGE, key)
-    removed = {row.namespace: (-int(row.rows), -int(row.lexemes)) for row in tx.execute(UNINDEX, key)}
+    removed = unindex(tenant, tx, ids)
     tx.execute(EMPTY, key)
     tx.execute(EMPTY_LINKS, key)
     return removed
+
+
+def unindex(tenant: int, tx: Transaction, ids: Collection[UUID]) -> dict[int, tuple[int, int]]:
+    """Remove the rows by which memories are found; rows and lexemes to take off the counters, by namespace."""
+    rows = tx.execute(UNINDEX, {"tenant": tenant, "ids": sorted(ids)})
+    return {row.namespace: (-int(row.rows), -int(row.lexemes)) for row in rows}
 
 
 def purgeable(tenant: int, tx: Transaction, job: UUID, limit: int) -> list[UUID]:

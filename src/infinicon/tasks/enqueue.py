@@ -61,20 +61,22 @@ def dispatch_all(runtime: Runtime) -> int:
 
 
 def reconcile(runtime: Runtime) -> int:
-    """Publish again what lost its worker or its message, and what is to be purged."""
+    """Publish again what lost its worker or its message, and what is to be purged or redacted."""
     chosen = runtime.settings
     sent = publish(
         dispatch.reconcile(runtime.sweeper, republish_after=chosen.republish_after, attempts=chosen.stage_attempts)
     )
     for tenant, job in dispatch.purges(runtime.sweeper):
         _send(names.PURGE, (tenant, str(job)), expires=chosen.reconcile_every)
+    for tenant, job in dispatch.redactions(runtime.sweeper):
+        _send(names.REDACT, (tenant, str(job)), queue=names.REDACTION, expires=chosen.reconcile_every)
     return sent
 
 
-def _send(name: str, args: Sequence[object] = (), *, expires: float) -> None:
+def _send(name: str, args: Sequence[object] = (), *, queue: str = names.CONTROL, expires: float) -> None:
     """A routine task. One that is lost is sent again by beat's next tick."""
     try:
-        app.send_task(name, args, queue=names.CONTROL, expires=expires, ignore_result=True)
+        app.send_task(name, args, queue=queue, expires=expires, ignore_result=True)
     except (OperationalError, OSError) as fault:
         log.warning("the broker does not answer (%s); beat's next tick sends it again", type(fault).__name__)
 

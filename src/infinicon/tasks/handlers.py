@@ -22,6 +22,8 @@ from infinicon.operations.events import expire as expire_events
 from infinicon.operations.expire import expire
 from infinicon.operations.extract import extract
 from infinicon.operations.index import index
+from infinicon.operations.redact import Tools
+from infinicon.operations.redact import carry_on as redact
 from infinicon.operations.tombstone import purge
 from infinicon.runtime import runtime
 from infinicon.tasks import enqueue, names, process
@@ -93,6 +95,13 @@ def reconcile_lost() -> None:
 def go_on_deleting(tenant: int, job: str) -> None:
     _run(lambda: purge(runtime().database, tenant, UUID(job)))
     _run(lambda: carry_on(runtime().database, tenant, UUID(job)))
+
+
+@app.task(name=names.REDACT, ignore_result=True, send_events=False)
+def go_on_redacting(tenant: int, job: str) -> None:
+    own = runtime()
+    tools = Tools(own.database, own.keyring, process.embedder(Lane.BULK), own.counters)
+    _run(lambda: redact(tools, tenant, UUID(job)))
 
 
 @app.task(name=names.EXPIRE, ignore_result=True, send_events=False)

@@ -15,15 +15,19 @@ RECONCILE = "infinicon.reconcile"
 FORGET = "infinicon.forget"
 PURGE = "infinicon.purge"
 EXPIRE = "infinicon.expire"
+REDACT = "infinicon.redact"
 
 STAGES: dict[Stage, str] = {Stage.EXTRACT: EXTRACT, Stage.EMBED: EMBED, Stage.INDEX: INDEX}
 """The stages of the chain in their order."""
 
-ROUTINE = (DISPATCH, RECONCILE, FORGET, PURGE, EXPIRE)
+ROUTINE = (DISPATCH, RECONCILE, FORGET, PURGE, EXPIRE, REDACT)
 """Tasks that keep the pipeline going, sent again and again."""
 
 CONTROL = "control"
 """The queue of what keeps the pipeline going: short tasks without a batch."""
+
+REDACTION = "redact"
+"""The queue of what takes secrets out of what is stored: it needs a model, and must not stand behind a back-fill."""
 
 
 def queue(stage: Stage, lane: Lane) -> str:
@@ -31,7 +35,7 @@ def queue(stage: Stage, lane: Lane) -> str:
     return f"{stage.value}.{lane.value}"
 
 
-QUEUES: tuple[str, ...] = (CONTROL, *(queue(stage, lane) for stage in STAGES for lane in Lane))
+QUEUES: tuple[str, ...] = (CONTROL, REDACTION, *(queue(stage, lane) for stage in STAGES for lane in Lane))
 
 
 def task_id(batch: str, stage: Stage, attempt: int) -> str:

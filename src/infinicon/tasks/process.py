@@ -56,7 +56,7 @@ WORKERS: dict[str, WorkerKind] = {
         tuple(names.queue(stage, Lane.INTERACTIVE) for stage in names.STAGES), 4, _warm_interactive
     ),
     # Holds a model. Its threads wait for one encoder thread, which takes what they all have as one call.
-    "embed": WorkerKind((names.queue(Stage.EMBED, Lane.BULK),), 3, _warm_embed),
+    "embed": WorkerKind((names.queue(Stage.EMBED, Lane.BULK), names.REDACTION), 3, _warm_embed),
 }
 
 

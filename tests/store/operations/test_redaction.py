@@ -2,79 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from infinicon import rendering
-from infinicon.domain import ActorRef, Cascade, IngestEpisode, IngestStatus, Json, Span, TombstoneRequest
+from infinicon.domain import Cascade, IngestEpisode, IngestStatus, Span, TombstoneRequest
 from infinicon.errors import InvalidContent, InvalidRequest
-from infinicon.operations import erase, secrets
+from infinicon.operations import erase
 from infinicon.operations.policy import set_policy
-from infinicon.operations.redaction import marker
 from infinicon.operations.tombstone import tombstone
 from infinicon.ports import ExtractedAtom, Extraction, Extractor, SourceEpisode
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import COUNTERS, Pipeline
+from tests.store.operations.traces import add, everywhere, found_in, memories, spoken
 
 SECRET = "Tr0ub4dor&3 correct.horse"
 JOINED = "hunter two pass"
 
 
-def add(pipeline: Pipeline, value: str = SECRET) -> str:
-    """The marker that stands for the secret from now on."""
-    made = secrets.add_secret(pipeline.app, pipeline.keyring, pipeline.caller, pipeline.caller.tenant_name, value)
-    return marker(str(made.id))
-
-
-def found_in(pipeline: Pipeline, sql: Sql, needle: str) -> set[str]:
-    """Every column of every table of the tenant that holds the text."""
-    columns = sql(
-        """SELECT c.table_name, c.column_name FROM information_schema.columns c
-           JOIN information_schema.tables t USING (table_schema, table_name)
-           WHERE c.table_schema = 'infinicon' AND t.table_type = 'BASE TABLE' AND c.data_type IN ('text', 'jsonb', 'ARRAY', 'bytea')
-             AND EXISTS (SELECT FROM information_schema.columns k
-                         WHERE k.table_schema = 'infinicon' AND k.table_name = c.table_name AND k.column_name = 'tenant')"""
-    )
-    escaped = json.dumps(needle)[1:-1]
-    places = set()
-    for table, column in columns:
-        statement: Any = f"""SELECT count(*) FROM "{table}" WHERE tenant = %s AND (
-            position(%s in "{column}"::text) > 0 OR position(%s in "{column}"::text) > 0 OR position(%s in "{column}"::text) > 0)"""
-        if sql(statement, pipeline.caller.tenant, needle, escaped, needle.encode().hex()) != [(0,)]:
-            places.add(f"{table}.{column}")
-    return places
-
-
-def memories(pipeline: Pipeline, sql: Sql, column: str, kind: str = "episode") -> list[Any]:
-    statement: Any = f"SELECT {column} FROM memories WHERE tenant = %s AND type = %s ORDER BY id"
-    return [row[0] for row in sql(statement, pipeline.caller.tenant, kind)]
-
-
-def everywhere(value: str) -> IngestEpisode:
-    """The text in every field that an episode has."""
-    content: Json = {"role": "user", "content": f"It is {value}, I said.", f"key {value}": [value, {value: value}]}
-    return IngestEpisode(
-        f'application/json; note="{value}"',
-        content,
-        created_by=ActorRef(f"ada {value}", "user"),
-        dedupe_key=f"key-{value}",
-        metadata={f"name {value}": [value, {"deep": value}], "speaker": f"Bob {value}"},
-        tags=[value, f"a {value} b"],
-    )
-
-
-def spoken(value: str) -> IngestEpisode:
-    """A text that says it, and whose speaker is called so."""
-    return IngestEpisode("text/plain", f"The code is {value}. So it is.", metadata={"speaker": f"Bob {value}"})
-
-
 def test_no_table_holds_a_known_secret_whatever_field_it_came_in(pipeline: Pipeline, sql: Sql) -> None:
-    stands_for = add(pipeline)
+    stands_for = add(pipeline, SECRET)
     scope = pipeline.scope(agent="a", session="s", filters={SECRET: SECRET})
     pipeline.ingest(everywhere(SECRET), spoken(SECRET), scope=scope, label=f"fill {SECRET}", key="k", body=b"body")
     pipeline.drain()
@@ -100,7 +50,7 @@ def test_a_secret_that_is_not_known_is_found_by_the_same_search(pipeline: Pipeli
 
 @pytest.mark.parametrize("part", ["agent", "session"])
 def test_names_of_a_scope_say_no_secret(pipeline: Pipeline, sql: Sql, part: str) -> None:
-    add(pipeline)
+    add(pipeline, SECRET)
     scope = pipeline.scope(agent=SECRET) if part == "agent" else pipeline.scope(session=f"s {SECRET}")
     with pytest.raises(InvalidRequest) as refusal:
         pipeline.put("anything", scope=scope)
@@ -212,7 +162,7 @@ def test_a_secret_that_becomes_known_while_the_extractor_works_is_redacted_in_wh
 
 
 def test_reasons_and_what_an_erasure_looks_for_are_redacted(pipeline: Pipeline, sql: Sql) -> None:
-    stands_for = add(pipeline)
+    stands_for = add(pipeline, SECRET)
     set_policy(pipeline.app, pipeline.caller, pipeline.scope(), {"audit_seconds": 60})
     ref = pipeline.ingest(IngestEpisode("text/plain", "Mine.", metadata={"person": SECRET})).results[0].ref
     pipeline.ingest(IngestEpisode("text/plain", "Also mine.", metadata={"person": SECRET}))

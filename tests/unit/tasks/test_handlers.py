@@ -10,6 +10,7 @@ ROUTINE = (
     handlers.forget_done,
     handlers.go_on_deleting,
     handlers.expire_memories,
+    handlers.go_on_redacting,
 )
 STAGES = (handlers.extract_batch, handlers.embed_batch, handlers.index_batch)
 

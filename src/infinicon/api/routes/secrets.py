@@ -8,9 +8,10 @@ from starlette.responses import Response
 from infinicon.api import openapi_secrets as openapi
 from infinicon.api.answers import answer
 from infinicon.api.entry import Admitted
+from infinicon.api.wire import jobs as jobs_wire
 from infinicon.api.wire import parameters
 from infinicon.api.wire import secrets as wire
-from infinicon.operations import secrets
+from infinicon.operations import redact, secrets
 
 router = APIRouter()
 
@@ -35,3 +36,9 @@ def remove_secret(call: Admitted) -> Response:
     secret_id: str = call.request.path_params["secretId"]
     gone = secrets.remove_secret(call.runtime.database, call.caller, tenant, secret_id)
     return answer({"secret": wire.to_wire(gone)})
+
+
+@router.post("/v0/redact", **openapi.REDACT)
+def redact_stored(call: Admitted) -> Response:
+    tenant, secret_id = wire.parse_redact(call.body)
+    return answer(jobs_wire.to_wire(redact.redact(call.runtime.database, call.caller, tenant, secret_id)))

@@ -32,3 +32,6 @@ BEGIN
 END $$;
 REVOKE ALL ON FUNCTION hold_secrets(integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION hold_secrets(integer) TO infinicon_app;
+
+-- Jobs that take a secret out of what is stored belong to a tenant, and to no namespace.
+CREATE INDEX jobs_redact_idx ON jobs (tenant, id) WHERE type = 'redact' AND status IN ('queued', 'running');
