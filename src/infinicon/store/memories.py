@@ -36,6 +36,7 @@ LOAD = text("""
       AND status <> 'tombstoned' AND (expires_at IS NULL OR expires_at > now())
       AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
       AND (CAST(:session_id AS text) IS NULL OR session_id = :session_id)
+      AND (CAST(:filters AS jsonb) IS NULL OR filters @> CAST(:filters AS jsonb))
 """)
 
 EXPIRED = text("""
@@ -67,9 +68,11 @@ LINKS = text("""
       AND m.namespace = :namespace AND m.status <> 'tombstoned' AND (m.expires_at IS NULL OR m.expires_at > now())
       AND (CAST(:agent_id AS text) IS NULL OR m.agent_id = :agent_id)
       AND (CAST(:session_id AS text) IS NULL OR m.session_id = :session_id)
+      AND (CAST(:filters AS jsonb) IS NULL OR m.filters @> CAST(:filters AS jsonb))
 """)
 
 # Content only from what is kept for an audit: where a deletion goes on in a job, the row may still hold it, and must not be asked.
+# Filters go with the content: where nothing is kept, no filters find it.
 TOMBSTONED = text("""
     SELECT m.id, m.type, m.status, m.agent_id, m.session_id, m.content_type, m.atom_type, m.confidence, m.producer, m.occurred_at,
            m.expires_at, m.created_at, m.updated_at, m.created_by ->> 'kind' AS kind,
@@ -79,6 +82,7 @@ TOMBSTONED = text("""
     WHERE m.tenant = :tenant AND m.namespace = :namespace AND m.id = ANY(CAST(:ids AS uuid[])) AND m.status = 'tombstoned'
       AND (CAST(:agent_id AS text) IS NULL OR m.agent_id = :agent_id)
       AND (CAST(:session_id AS text) IS NULL OR m.session_id = :session_id)
+      AND (CAST(:filters AS jsonb) IS NULL OR CASE WHEN t.kept_until > now() THEN t.kept -> 'filters' END @> CAST(:filters AS jsonb))
 """)
 
 SHOWN_SOURCES = 1_000
@@ -114,6 +118,7 @@ def _wanted(scope: ScopeKey, ids: Collection[UUID]) -> dict[str, object]:
         "namespace": scope.namespace,
         "agent_id": scope.agent_id,
         "session_id": scope.session_id,
+        "filters": None if scope.named.filters is None else json.dumps(scope.named.filters),
         "ids": list(ids),
     }
 

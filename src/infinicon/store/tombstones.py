@@ -5,6 +5,7 @@ Locks are taken in the order in which index takes them: queued episodes, then me
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -37,11 +38,13 @@ class Mark:
     audit_seconds: int = 0
 
 
+# A tombstone has no filters any more, and a second request for it is answered as such.
 FIND = text("""
     SELECT id FROM memories
     WHERE tenant = :tenant AND namespace = :namespace AND id = ANY(CAST(:ids AS uuid[]))
       AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
       AND (CAST(:session_id AS text) IS NULL OR session_id = :session_id)
+      AND (CAST(:filters AS jsonb) IS NULL OR filters @> CAST(:filters AS jsonb) OR status = 'tombstoned')
 """)
 
 # Whoever works on these episodes has them locked while it publishes, and finds them gone afterwards.
@@ -151,6 +154,7 @@ def find(scope: ScopeKey, tx: Transaction, ids: Collection[UUID]) -> set[UUID]:
             "namespace": scope.namespace,
             "agent_id": scope.agent_id,
             "session_id": scope.session_id,
+            "filters": None if scope.named.filters is None else json.dumps(scope.named.filters),
             "ids": list(ids),
         },
     )

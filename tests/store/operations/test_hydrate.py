@@ -226,3 +226,19 @@ def test_who_may_ask(pipeline: Pipeline) -> None:
     pipeline.caller = everything
     with pytest.raises(Unauthorized):
         shown(pipeline, ref, scope=Scope("another tenant", "notes"))
+
+
+def test_the_scopes_filters_hold(pipeline: Pipeline, sql: Sql) -> None:
+    own = pipeline.scope(filters={"room": "r1", "n": [1, 2]})
+    ref = replace(pipeline.put("Rosa moved to Turin in March.", scope=own).results[0].ref, scope=pipeline.scope())
+    pipeline.drain()
+    ((atom, link),) = sql("SELECT from_id, id FROM links WHERE to_id = %s", ref.id)
+    refs = [ref, replace(ref, id=atom, type=MemoryType.ATOM), replace(ref, id=link, type=MemoryType.LINK)]
+
+    for filters in ({}, {"room": "r1"}, {"n": [2]}, None):
+        assert len(shown(pipeline, *refs, scope=pipeline.scope(filters=filters)).objects) == 3
+    for other in ({"room": "r2"}, {"room": "r1", "more": 1}, {"n": 1}):
+        reply = shown(pipeline, *refs, scope=pipeline.scope(filters=other))
+        assert (list(reply.objects), list(reply.missing)) == ([], refs)
+    bare = pipeline.put("Stored without filters.").results[0].ref
+    assert shown(pipeline, bare, scope=pipeline.scope(filters={})).missing == [bare]

@@ -366,3 +366,13 @@ def test_who_may_not_delete_does_not(pipeline: Pipeline) -> None:
 
     with pytest.raises(Unauthorized):
         tombstone(pipeline.app, pipeline.keyring, caller, TombstoneRequest(pipeline.scope(), [ref], "no", NONE))
+
+
+def test_the_scopes_filters_hold(pipeline: Pipeline) -> None:
+    ref = replace(put(pipeline, SECRET, scope=pipeline.scope(filters={"room": "r1"}))[0], scope=pipeline.scope())
+    other, own = pipeline.scope(filters={"room": "r2"}), pipeline.scope(filters={"room": "r1"})
+
+    assert statuses(delete(pipeline, ref, scope=other)) == [UNKNOWN]
+    assert pipeline.content(ref) == SECRET
+    assert statuses(delete(pipeline, ref, scope=own)) == [GONE]
+    assert statuses(delete(pipeline, ref, scope=own)) == [ALREADY]
