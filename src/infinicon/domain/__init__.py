@@ -9,6 +9,14 @@ from infinicon.domain.administration import (
     Secret,
     Stats,
 )
+from infinicon.domain.conformance import (
+    ConformanceRun,
+    RunStatus,
+    Seen,
+    Shown,
+    Variable,
+    Written,
+)
 from infinicon.domain.consolidation import (
     ConsolidateRequest,
     ConsolidationScope,
@@ -43,6 +51,7 @@ from infinicon.domain.entries import (
     ListRequest,
     PutRequest,
     Rank,
+    Sight,
 )
 from infinicon.domain.event import (
     MEMORY_EVENTS,
@@ -135,6 +144,7 @@ __all__ = [
     "Binding",
     "Caller",
     "Cascade",
+    "ConformanceRun",
     "ConsolidateRequest",
     "ConsolidationScope",
     "ContextBudget",
@@ -185,9 +195,13 @@ __all__ = [
     "QueryRequest",
     "Rank",
     "RunRef",
+    "RunStatus",
     "Scope",
     "ScopeKey",
     "Secret",
+    "Seen",
+    "Shown",
+    "Sight",
     "SourceRef",
     "Span",
     "Stage",
@@ -202,6 +216,8 @@ __all__ = [
     "TombstoneResult",
     "TombstoneStatus",
     "Trigger",
+    "Variable",
     "Width",
     "WorkingContext",
+    "Written",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -34,8 +34,20 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Sight:
+    """What a run sees: what was there when it began, and what it wrote itself."""
+
+    began_at: datetime
+    own: Set[UUID] = frozenset()
+
+    def has(self, entry: UUID, created_at: datetime) -> bool:
+        return created_at <= self.began_at or entry in self.own
+
+
+@dataclass(frozen=True, slots=True)
 class ListRequest:
-    """`memory_ref` None: one that cannot be anybody's. `limit` 0: as many as there are. `query` where the rank is relevance."""
+    """`memory_ref` None: one that cannot be anybody's. `limit` 0: as many as there are. `query` where the rank is relevance. `sight`: of
+    the run that asks; without it all is seen."""
 
     memory_ref: str | None
     limit: int = 0
@@ -43,6 +55,7 @@ class ListRequest:
     token_budget: int | None = None
     rank: Rank = Rank.RECENCY
     query: str = ""
+    sight: Sight | None = None
 
 
 @dataclass(frozen=True, slots=True)

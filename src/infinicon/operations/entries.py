@@ -57,6 +57,10 @@ class Reading:
     counter: str
     sizes: Callable[[Sequence[Sized]], Sequence[int]]
 
+    def sees(self, row: Sized) -> bool:
+        sight = self.request.sight
+        return sight is None or sight.has(row.id, row.place[0])
+
 
 def list_entries(
     database: Database, embedder: Embedder, counters: Counters, caller: Caller, request: ListRequest
@@ -108,9 +112,11 @@ def _newest(reading: Reading) -> Prefix:
     while True:
         rows = entries.recent(reading.scope, reading.tx, reading.request.tag, before, page)
         for row, size in zip(rows, reading.sizes(rows), strict=True):
+            before = row.place
+            if not reading.sees(row):
+                continue
             if not prefix.offer(row.id, size):
                 return prefix
-            before = row.place
             if prefix.oversized == OVERSIZED_COUNTED and reading.request.token_budget is not None:
                 _newest_that_fit(reading, prefix, before, reading.request.token_budget)
                 return prefix
@@ -127,7 +133,8 @@ def _newest_that_fit(reading: Reading, prefix: Prefix, before: Place, budget: in
     while True:
         rows = entries.by_size(reading.scope, reading.tx, reading.request.tag, counter, budget, before, each)
         horizon = _horizon(rows, each)
-        ready = [row.sized for row in rows if row.lives and (horizon is None or row.sized.place >= horizon)]
+        complete = [row.sized for row in rows if row.lives and (horizon is None or row.sized.place >= horizon)]
+        ready = [row for row in complete if reading.sees(row)]
         ready.sort(key=lambda one: one.place, reverse=True)
         for row, size in zip(ready, reading.sizes(ready), strict=True):
             if not prefix.offer(row.id, size):
@@ -157,7 +164,7 @@ def _relevant(reading: Reading, asked: Asked) -> Prefix:
         prefix = Prefix(reading.request.token_budget, reading.request.limit)
         # A derived memory passes the filter for a tag of its sources as well; a list is asked for the entry's own.
         found = entries.sizes(reading.scope, reading.tx, tag, ranked)
-        rows = [found[one] for one in ranked if one in found]
+        rows = [found[one] for one in ranked if one in found and reading.sees(found[one])]
         for row, size in zip(rows, reading.sizes(rows), strict=True):
             if not prefix.offer(row.id, size):
                 return prefix
