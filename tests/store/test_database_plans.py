@@ -340,3 +340,9 @@ def test_pending_in_a_scope(app: Database, world: World) -> None:
     found = scans(app, world.tenant, waiting.PENDING, {**scoped(world), "before": "2100-01-01T00:00:00Z"})
 
     assert indexes(found) & {"queued_episodes_pending_idx"}
+
+
+def test_deletions_that_are_not_over(app: Database, world: World) -> None:
+    found = scans(app, world.tenant, waiting.DELETING, scoped(world))
+
+    assert indexes(found) & {"jobs_purge_idx"}

@@ -32,7 +32,7 @@ from infinicon.operations import ranking, scopes
 from infinicon.operations.counting import STORED, Counters
 from infinicon.operations.filling import Filling, Omission
 from infinicon.operations.gathering import Chosen, Prices, Work, gather, unit_of
-from infinicon.operations.query import WARNED, eventual
+from infinicon.operations.query import WARNED, unfinished
 from infinicon.operations.ranking import Asked, Told
 from infinicon.ports import Embedder
 from infinicon.store import contexts, memories, search, selection, waiting
@@ -182,7 +182,7 @@ def _warnings(
     work: Work, required: Required, chosen: Chosen, segments: Sequence[ContextSegment]
 ) -> list[ContextWarning]:
     """What the caller should know, besides what is in the context."""
-    warnings = [eventual()] if waiting.pending(work.scope, work.tx, waiting.now(work.tx)) else []
+    warnings = unfinished(work.scope, work.tx)
     for omission, refs in required.omitted.items():
         warnings.append(ContextWarning("required_ref_omitted", OMITTED[omission], refs, {"reason": omission.value}))
     candidates = {**required.taken, **{memory: one.candidate for memory, one in chosen.ranked.items()}}

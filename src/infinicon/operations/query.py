@@ -189,7 +189,7 @@ def _reply(scope: ScopeKey, tx: Transaction, page: Sequence[Shown], cursor: str 
     atoms = [one.candidate.memory for one in page if one.candidate.type is MemoryType.ATOM]
     sources = search.sources(scope, tx, atoms)
     hits = [_hit(scope, one, sources.get(one.candidate.memory, ())) for one in page]
-    warnings = [eventual()] if waiting.pending(scope, tx, waiting.now(tx)) else []
+    warnings = unfinished(scope, tx)
     for status in WARNED:
         refs = [hit.ref for hit, one in zip(hits, page, strict=True) if one.candidate.status is status]
         if refs:
@@ -211,9 +211,16 @@ def _warning(status: Status, refs: Sequence[MemoryRef]) -> ContextWarning:
     return ContextWarning(code, message, refs)
 
 
-def eventual() -> ContextWarning:
-    """What an answer says that did not wait for work that is pending."""
-    return ContextWarning("eventual_consistency", "some of what this scope has accepted is not indexed yet")
+def unfinished(scope: ScopeKey, tx: Transaction) -> list[ContextWarning]:
+    """What an answer says of work that the scope has accepted and that is not over."""
+    warnings = []
+    if waiting.pending(scope, tx, waiting.now(tx)):
+        indexing = "some of what this scope has accepted is not indexed yet"
+        warnings.append(ContextWarning("eventual_consistency", indexing))
+    if waiting.deleting(scope, tx):
+        deleting = "a deletion in this scope is not over: some of what it takes may still be here, or be gone already"
+        warnings.append(ContextWarning("deletion_pending", deleting))
+    return warnings
 
 
 def _question(keyring: Keyring, request: QueryRequest) -> bytes:

@@ -34,6 +34,17 @@ PENDING = text("""
     )
 """)
 
+# An erasure of one agent concerns whoever asks for all agents, and one of all agents concerns whoever asks for one. `spec` may narrow it
+# further; what is left then is not looked for.
+DELETING = text("""
+    SELECT EXISTS (
+        SELECT FROM jobs j
+        WHERE j.tenant = :tenant AND j.namespace = :namespace AND j.type IN ('tombstone', 'erase') AND j.status IN ('queued', 'running')
+          AND (CAST(:agent_id AS text) IS NULL OR j.agent_id IS NULL OR j.agent_id = :agent_id)
+          AND (CAST(:session_id AS text) IS NULL OR j.session_id IS NULL OR j.session_id = :session_id)
+    )
+""")
+
 NOW = text("SELECT clock_timestamp()")
 SCHEMA = text("SELECT version_num FROM schema_version")
 
@@ -61,6 +72,20 @@ def pending(scope: ScopeKey, tx: Transaction, before: datetime) -> bool:
             "agent_id": scope.agent_id,
             "session_id": scope.session_id,
             "before": before,
+        },
+    ).scalar_one()
+    return found
+
+
+def deleting(scope: ScopeKey, tx: Transaction) -> bool:
+    """Whether a deletion that concerns the scope was asked for and is not over."""
+    found: bool = tx.execute(
+        DELETING,
+        {
+            "tenant": scope.tenant,
+            "namespace": scope.namespace,
+            "agent_id": scope.agent_id,
+            "session_id": scope.session_id,
         },
     ).scalar_one()
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from uuid import UUID
 
@@ -93,6 +94,25 @@ def test_scope_filters_narrow_an_erasure(pipeline: Pipeline, sql: Sql) -> None:
     job = start(pipeline, pipeline.scope(filters={"room": "r1"}))
     carry_on(pipeline.app, pipeline.caller.tenant, job.id)
     assert living(sql, pipeline) == ["In the other room."]
+
+
+def test_answers_warn_until_it_is_over(pipeline: Pipeline, new_pipeline: Callable[[], Pipeline]) -> None:
+    own, other = pipeline.scope(agent="a"), pipeline.scope(agent="b")
+    pipeline.put(ROSA, scope=own)
+    pipeline.drain()
+    job = start(pipeline, own)
+
+    def warns(scope: Scope, asked: Pipeline = pipeline) -> bool:
+        of_query = [warning.code for warning in asked.query(ROSA, scope=scope).warnings]
+        of_context = [warning.code for warning in asked.assemble(ROSA, scope=scope).warnings]
+        assert ("deletion_pending" in of_query) == ("deletion_pending" in of_context)
+        return "deletion_pending" in of_query
+
+    assert [warns(scope) for scope in (own, pipeline.scope(), pipeline.scope(agent="a", session="s"))] == [True] * 3
+    stranger = new_pipeline()
+    assert not any([warns(other), warns(pipeline.scope("other")), warns(stranger.scope(), stranger)])
+    carry_on(pipeline.app, pipeline.caller.tenant, job.id)
+    assert not warns(own)
 
 
 def test_many_workers_on_one_erasure_do_it_once(pipeline: Pipeline, sql: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
