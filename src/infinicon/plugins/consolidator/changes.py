@@ -132,6 +132,8 @@ def _same_attribute(earlier: Claim, later: Claim) -> bool:
         return False
     if earlier.value.kind == COUNT and earlier.value.unit != later.value.unit:
         return False
+    if (earlier.refers or later.refers) and len(earlier.about & later.about) < SHARED:
+        return False
     return earlier.labels == later.labels and bool(earlier.attribute & later.attribute)
 
 

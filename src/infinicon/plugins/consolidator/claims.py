@@ -25,6 +25,7 @@ _ADJECTIVES = frozenset("new newer".split())
 """New only after a determiner: "a new laptop for $1,300" replaces no laptop."""
 _DETERMINERS = frozenset("the my our his her their its".split())
 _PRONOUNS = frozenset("it which that".split())
+_STAND_INS = frozenset("it he she they this that these those there".split())
 _ADVERBS = frozenset(
     "recently currently initially finally already approximately around about nearly roughly exactly total".split()
 )
@@ -45,6 +46,8 @@ class Claim:
     before: str | None
     about: frozenset[str]
     """Stems of its clause."""
+    refers: bool
+    """Its subject is a pronoun: what it stands for is told elsewhere."""
     labels: frozenset[str]
     """Other bare numbers of its clause: "room 5" is another room than "room 7"."""
 
@@ -62,6 +65,7 @@ def _claims(clauses: Sequence[Clause], at: int) -> Iterator[Claim]:
     if clause.negated or clause.mood is Mood.REPORTED:
         return
     held = values(clause.words)
+    pronoun = clause.words[0].said in _STAND_INS
     about = frozenset(word.stem for word in clause.words if is_content(word) and word.stem not in MARKS)
     for number, value in enumerate(held):
         before = _value_before(clause.words, held[number - 1], value) if number else None
@@ -75,7 +79,7 @@ def _claims(clauses: Sequence[Clause], at: int) -> Iterator[Claim]:
         found |= _after(clause.words, value)
         marked = (marked and _linked(clause.words, value)) or _now(clause.words, value)
         labels = frozenset(one.content for one in held if one is not value and _is_label(one)) - {before}
-        yield Claim(value, frozenset(found - value.unit), marked, before, about, labels)
+        yield Claim(value, frozenset(found - value.unit), marked, before, about, pronoun, labels)
 
 
 def _walk_back(words: Sequence[Word], value: Value, held: Sequence[Value]) -> tuple[set[str], bool, bool]:
@@ -137,11 +141,10 @@ def _presupposed(words: Sequence[Word], value: Value, *, marked: bool = False) -
 
     `marked`: whether the phrase also says that it is new.
     """
-    mark = False
-    for word in reversed(words[max(0, value.start - _REACH) : value.start]):
+    for at in range(value.start - 1, max(-1, value.start - _REACH - 1), -1):
+        word = words[at]
         if word.said in _DETERMINERS:
-            return mark or not marked
-        mark = mark or word.stem in MARKS
+            return not marked or words[at + 1].stem in MARKS
         if word.said not in {"of", "to"} and not is_content(word) and word.stem not in MARKS:
             return False
     return False

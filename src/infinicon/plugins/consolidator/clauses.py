@@ -59,7 +59,7 @@ _REPORTING = frozenset(
 _NEGATIONS = frozenset("not no never none nobody nothing neither nor without hardly barely nowhere".split())
 _SPLITS_ALWAYS = frozenset("but because although though whereas while which so".split())
 _SPLITS_BEFORE_A_SUBJECT = frozenset("and since that as".split())
-_PASSES_ON = frozenset({Mood.SUPPOSED, Mood.REPORTED})
+_PASSES_ON = frozenset({Mood.ASKED, Mood.SUPPOSED, Mood.REPORTED})
 
 
 def clauses(words: Sequence[Word]) -> list[Clause]:

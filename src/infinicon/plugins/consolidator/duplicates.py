@@ -14,7 +14,7 @@ from datetime import timedelta
 from functools import lru_cache
 from itertools import pairwise
 
-from infinicon.plugins.consolidator.clauses import Mood
+from infinicon.plugins.consolidator.clauses import Mood, is_negation
 from infinicon.plugins.consolidator.statements import Statement
 from infinicon.plugins.consolidator.words import Kind, Word
 from infinicon.ports import Duplicate
@@ -106,6 +106,9 @@ def _adds_only(kept: Statement, folded: Statement, long: Sequence[str], short: S
     ):
         return False
     if any(clause.mood is not Mood.ASSERTED for clause in (*kept.clauses, *folded.clauses)):
+        return False
+    if not kept.english or any(is_negation(word) for word in folded.said):
+        # What turns a statement is known of English only; and "I did not call" says more than "I did not call you".
         return False
     added = _added(long, short)
     if added is None or any(_turns(kept.said[at]) for at in added):

@@ -10,11 +10,15 @@ from infinicon.plugins.consolidator.claims import MARKS, Claim, claims_of, is_co
 from infinicon.plugins.consolidator.clauses import Clause, Mood, clauses
 from infinicon.plugins.consolidator.relations import Relation, relations_of
 from infinicon.plugins.consolidator.words import BOUND, Kind, Word, words
+from infinicon.plugins.extractor.languages import language_of
 from infinicon.ports import SourceMemory
 
 LONGEST = 1_200
 """Characters: what is longer is no statement but a text, and is compared as a whole only."""
 _TELLING = 3
+_ENGLISH = frozenset(
+    "the is are was were of to and with my your his their has have had this that for i you he she they we".split()
+)
 _DISTINGUISHERS = frozenset(
     """
     first second third fourth fifth last next previous other another former latter old older left right upper lower minimum maximum
@@ -57,6 +61,11 @@ class Statement:
     @cached_property
     def clauses(self) -> list[Clause]:
         return clauses(self.words)
+
+    @cached_property
+    def english(self) -> bool:
+        """Whether its function words say so; no function words say nothing."""
+        return any(word.said in _ENGLISH for word in self.words) and language_of(self.memory.content) == "en"
 
     @cached_property
     def topic(self) -> frozenset[str]:
