@@ -37,10 +37,12 @@ from infinicon.store.tombstones import Mark
 ENTRIES = MemoryFilters(types=frozenset({MemoryType.ATOM, MemoryType.CONSOLIDATION}))
 """What query is asked for where the rank is relevance."""
 
-FIRST, MOST = 64, 1_024
-"""Rows that are read at first, and at most, at once: four times as many each time."""
+FIRST = 64
+"""Rows that are read at first; four times as many each time, up to what there is room for."""
 
-FIRST_OF_SIZE = 4
+FIRST_OF_SIZE, MOST_OF_SIZE = 4, 1_024
+"""The same of each size."""
+
 DEPTHS = (128, 1_024, QUERY_DEPTH)
 """How far query is asked to rank, until the answer ends."""
 
@@ -111,18 +113,17 @@ def _newest(reading: Reading) -> Prefix:
     page = min(FIRST, prefix.room)
     while True:
         rows = entries.recent(reading.scope, reading.tx, reading.request.tag, before, page)
-        for row, size in zip(rows, reading.sizes(rows), strict=True):
-            before = row.place
-            if not reading.sees(row):
-                continue
+        seen = [row.sized for row in rows if row.lives and reading.sees(row.sized)]
+        for row, size in zip(seen, reading.sizes(seen), strict=True):
             if not prefix.offer(row.id, size):
                 return prefix
             if prefix.oversized == OVERSIZED_COUNTED and reading.request.token_budget is not None:
-                _newest_that_fit(reading, prefix, before, reading.request.token_budget)
+                _newest_that_fit(reading, prefix, row.place, reading.request.token_budget)
                 return prefix
         if len(rows) < page:
             return prefix
-        page = min(4 * page, MOST)
+        before = rows[-1].sized.place
+        page = min(4 * page, max(prefix.room, FIRST))
 
 
 def _newest_that_fit(reading: Reading, prefix: Prefix, before: Place, budget: int) -> None:
@@ -133,8 +134,9 @@ def _newest_that_fit(reading: Reading, prefix: Prefix, before: Place, budget: in
     while True:
         rows = entries.by_size(reading.scope, reading.tx, reading.request.tag, counter, budget, before, each)
         horizon = _horizon(rows, each)
-        complete = [row.sized for row in rows if row.lives and (horizon is None or row.sized.place >= horizon)]
-        ready = [row for row in complete if reading.sees(row)]
+        # By id: where the counter was changed, an entry may stand in a stream of either.
+        living = {row.sized.id: row.sized for row in rows if row.lives and reading.sees(row.sized)}
+        ready = [one for one in living.values() if horizon is None or one.place >= horizon]
         ready.sort(key=lambda one: one.place, reverse=True)
         for row, size in zip(ready, reading.sizes(ready), strict=True):
             if not prefix.offer(row.id, size):
@@ -142,7 +144,7 @@ def _newest_that_fit(reading: Reading, prefix: Prefix, before: Place, budget: in
         if horizon is None:
             return
         before = horizon
-        each = min(4 * each, MOST)
+        each = min(4 * each, MOST_OF_SIZE)
 
 
 def _horizon(rows: Sequence[Streamed], each: int) -> Place | None:

@@ -6,7 +6,7 @@ here touches about as many rows as it answers with (docs/decisions/0012).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -32,7 +32,7 @@ class Sized:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """A row of the entries of one size. `lives` False: its time is over, or it has gone meanwhile."""
+    """A row of the entries of one size, or of all ((0, 0)). `lives` False: its time is over, or it has gone meanwhile."""
 
     stream: tuple[int, int]
     sized: Sized
@@ -46,18 +46,23 @@ USE = text("""
 """)
 NUMBER = text("SELECT id FROM token_counters WHERE name = :name")
 
+# The rows first, as many as are asked for, and then their memories: a planner that thinks few of them live must not read all.
 RECENT = text("""
-    SELECT m.id, m.created_at, m.content_o200k_base, m.content_cl100k_base, m.content_chars, m.content_host, m.host_counter
-    FROM entry_rows r JOIN memories m ON m.tenant = r.tenant AND m.id = r.memory
-    WHERE r.tenant = :tenant AND r.namespace = :namespace
-      AND r.facet = entry_facet(CAST(:agent_id AS text), CAST(:session_id AS text), CAST(:tag AS text)) AND r.counter = 0 AND r.size = 0
-      AND (r.created_at, r.memory) < (CAST(:created_at AS timestamptz), CAST(:id AS uuid))
-      AND m.namespace = :namespace AND m.type <> 'episode' AND m.status = 'active' AND NOT m.stale AND m.content IS NOT NULL
-      AND (m.expires_at IS NULL OR m.expires_at > now())
-      AND (CAST(:agent_id AS text) IS NULL OR m.agent_id = :agent_id)
-      AND (CAST(:session_id AS text) IS NULL OR m.session_id = :session_id)
-      AND (CAST(:tag AS text) IS NULL OR :tag = ANY(m.tags))
-    ORDER BY r.created_at DESC, r.memory DESC LIMIT :limit
+    SELECT 0 AS counter, 0 AS size, r.memory AS id, r.created_at, m.content_o200k_base, m.content_cl100k_base, m.content_chars,
+           m.content_host, m.host_counter,
+           coalesce(m.namespace = :namespace AND m.type <> 'episode' AND m.status = 'active' AND NOT m.stale AND m.content IS NOT NULL
+                    AND (m.expires_at IS NULL OR m.expires_at > now())
+                    AND (CAST(:agent_id AS text) IS NULL OR m.agent_id = :agent_id)
+                    AND (CAST(:session_id AS text) IS NULL OR m.session_id = :session_id)
+                    AND (CAST(:tag AS text) IS NULL OR :tag = ANY(m.tags)), false) AS lives
+    FROM (SELECT r.memory, r.created_at FROM entry_rows r
+          WHERE r.tenant = :tenant AND r.namespace = :namespace
+            AND r.facet = entry_facet(CAST(:agent_id AS text), CAST(:session_id AS text), CAST(:tag AS text))
+            AND r.counter = 0 AND r.size = 0
+            AND (r.created_at, r.memory) < (CAST(:created_at AS timestamptz), CAST(:id AS uuid))
+          ORDER BY r.created_at DESC, r.memory DESC LIMIT :limit) r
+          LEFT JOIN memories m ON m.tenant = :tenant AND m.id = r.memory
+    ORDER BY r.created_at DESC, r.memory DESC
 """)
 
 # A loose index scan over the sizes that there are: of the counter that is asked about those up to the budget, and of every other counter
@@ -133,10 +138,9 @@ def counter_number(tx: Transaction, name: str) -> int:
     return -1 if found is None else found
 
 
-def recent(scope: ScopeKey, tx: Transaction, tag: str | None, before: Place | None, limit: int) -> list[Sized]:
-    """Entries of the scope, those with the tag where one is given, newest first from behind `before`."""
-    rows = tx.execute(RECENT, {**_asked(scope, tag), **_behind(before), "limit": limit})
-    return [_sized(row) for row in rows]
+def recent(scope: ScopeKey, tx: Transaction, tag: str | None, before: Place | None, limit: int) -> list[Streamed]:
+    """Rows of the scope's entries, of those with the tag where one is given, newest first from behind `before`."""
+    return _rows(tx.execute(RECENT, {**_asked(scope, tag), **_behind(before), "limit": limit}))
 
 
 def by_size(
@@ -146,7 +150,7 @@ def by_size(
     of every stream, newest first."""
     largest = min(budget, 2**31 - 1)
     parameters = {**_asked(scope, tag), **_behind(before), "counter": counter, "budget": largest, "each": each}
-    return [Streamed((row.counter, row.size), _sized(row), row.lives) for row in tx.execute(BY_SIZE, parameters)]
+    return _rows(tx.execute(BY_SIZE, parameters))
 
 
 def sizes(scope: ScopeKey, tx: Transaction, tag: str | None, ids: Collection[UUID]) -> dict[UUID, Sized]:
@@ -184,6 +188,10 @@ def _asked(scope: ScopeKey, tag: str | None) -> dict[str, Any]:
 def _behind(place: Place | None) -> dict[str, Any]:
     created_at, memory = ("infinity", LAST_ID) if place is None else place
     return {"created_at": created_at, "id": memory}
+
+
+def _rows(found: Iterable[Any]) -> list[Streamed]:
+    return [Streamed((row.counter, row.size), _sized(row), row.lives) for row in found]
 
 
 def _sized(row: Any) -> Sized:

@@ -33,48 +33,96 @@ CREATE TABLE entry_rows (
   memory     uuid NOT NULL,
   PRIMARY KEY (tenant, namespace, facet, counter, size, created_at, memory)
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_scale_factor = 0.05);
-CREATE INDEX entry_rows_memory_idx ON entry_rows (tenant, memory);
+CREATE FUNCTION entry_facets(agent_id text, session_id text, tags text[]) RETURNS SETOF bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT entry_facet(agent, session, tag)
+  FROM unnest(CASE WHEN agent_id IS NULL THEN ARRAY[NULL]::text[] ELSE ARRAY[NULL, agent_id] END) AS agent,
+       unnest(CASE WHEN session_id IS NULL THEN ARRAY[NULL]::text[] ELSE ARRAY[NULL, session_id] END) AS session,
+       unnest(ARRAY[NULL]::text[] || CASE WHEN cardinality(tags) > 1 THEN ARRAY(SELECT DISTINCT unnest(tags)) ELSE tags END) AS tag
+$$;
 
+CREATE FUNCTION entry_size(counter text, o200k_base integer, cl100k_base integer, chars integer, host integer, host_counter text)
+RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT coalesce(CASE counter WHEN 'o200k_base' THEN o200k_base WHEN 'cl100k_base' THEN cl100k_base WHEN 'chars' THEN chars
+                               WHEN host_counter THEN host END, -1)
+$$;
+
+-- What the rows of all entries are, by the counter that is used now.
 CREATE VIEW derived_entry_rows WITH (security_invoker = true) AS
 SELECT m.tenant, m.namespace, facets.facet, orders.counter, orders.size, m.created_at, m.id AS memory
-FROM memories m,
-     LATERAL (SELECT DISTINCT entry_facet(agents.id, sessions.id, tags.tag) AS facet
-              FROM unnest(ARRAY[NULL, m.agent_id]) AS agents (id), unnest(ARRAY[NULL, m.session_id]) AS sessions (id),
-                   unnest(ARRAY[NULL]::text[] || m.tags) AS tags (tag)) facets,
-     LATERAL (SELECT 0::smallint AS counter, 0 AS size
-              UNION ALL
-              SELECT c.id, coalesce(CASE c.name WHEN 'o200k_base' THEN m.content_o200k_base WHEN 'cl100k_base' THEN m.content_cl100k_base
-                                                WHEN 'chars' THEN m.content_chars WHEN m.host_counter THEN m.content_host END, -1)
-              FROM (SELECT id, name FROM token_counters ORDER BY used_since DESC, id LIMIT 1) c) orders
+FROM (SELECT id, name FROM token_counters ORDER BY used_since DESC, id LIMIT 1) used, memories m,
+     LATERAL entry_facets(m.agent_id, m.session_id, m.tags) AS facets (facet),
+     LATERAL (VALUES (0::smallint, 0),
+                     (used.id, entry_size(used.name, m.content_o200k_base, m.content_cl100k_base, m.content_chars, m.content_host,
+                                          m.host_counter))) AS orders (counter, size)
 WHERE m.type <> 'episode' AND m.status = 'active' AND NOT m.stale AND m.content IS NOT NULL;
 
--- Rows follow their memory by a trigger: its status is written in many places, and one that forgot would list what is gone, or hide what
--- is there. The plan is kept, against what the role has set: it is a lookup by key, whatever the tables have become.
-CREATE FUNCTION follow_entry() RETURNS trigger
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+-- Rows follow their memory by triggers: its status is written in many places, and one that forgot would list what is gone, or hide what
+-- is there. Plans are kept, against what the role has set: they are lookups by key, whatever the tables have become.
+CREATE FUNCTION list_entry() RETURNS trigger
+LANGUAGE plpgsql SET search_path = infinicon, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-  IF TG_OP <> 'INSERT' THEN
-    DELETE FROM infinicon.entry_rows r WHERE r.tenant = OLD.tenant AND r.memory = OLD.id;
-  END IF;
-  IF TG_OP <> 'DELETE' THEN
-    INSERT INTO infinicon.entry_rows (tenant, namespace, facet, counter, size, created_at, memory)
-    SELECT d.tenant, d.namespace, d.facet, d.counter, d.size, d.created_at, d.memory
-    FROM infinicon.derived_entry_rows d WHERE d.tenant = NEW.tenant AND d.memory = NEW.id;
-  END IF;
+  INSERT INTO entry_rows (tenant, namespace, facet, counter, size, created_at, memory)
+  SELECT d.tenant, d.namespace, d.facet, d.counter, d.size, d.created_at, d.memory
+  FROM derived_entry_rows d WHERE d.tenant = NEW.tenant AND d.memory = NEW.id;
   RETURN NULL;
 END $$;
 CREATE TRIGGER memories_listed AFTER INSERT ON memories FOR EACH ROW
-  WHEN (NEW.type <> 'episode' AND NEW.status = 'active') EXECUTE FUNCTION follow_entry();
-CREATE TRIGGER memories_relisted AFTER UPDATE ON memories FOR EACH ROW
-  WHEN (NEW.type <> 'episode' AND (OLD.status = 'active' OR NEW.status = 'active')
-        AND (OLD.status, OLD.stale, OLD.tags, OLD.content IS NULL, OLD.content_o200k_base, OLD.content_cl100k_base, OLD.content_chars,
-             OLD.content_host, OLD.host_counter)
-            IS DISTINCT FROM
-            (NEW.status, NEW.stale, NEW.tags, NEW.content IS NULL, NEW.content_o200k_base, NEW.content_cl100k_base, NEW.content_chars,
-             NEW.content_host, NEW.host_counter))
-  EXECUTE FUNCTION follow_entry();
-CREATE TRIGGER memories_unlisted AFTER DELETE ON memories FOR EACH ROW
-  WHEN (OLD.type <> 'episode') EXECUTE FUNCTION follow_entry();
+  WHEN (NEW.type <> 'episode' AND NEW.status = 'active') EXECUTE FUNCTION list_entry();
+
+-- Updates come by the thousand, so they are followed a statement at a time: rows that a memory had and has no more go, rows that it has
+-- now and had not come. Which counter a row was made for is not known any more, but what each of them made of the memory is. (A join of
+-- what went with what came would be a nested loop of thousands by thousands: nothing is known of how many there are.) Who may not see
+-- entries, as the sweeper, changes episodes alone, and ends at the first question.
+CREATE FUNCTION relist_entries() RETURNS trigger
+LANGUAGE plpgsql SET search_path = infinicon, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM came WHERE type <> 'episode') THEN
+    RETURN NULL;
+  END IF;
+  DELETE FROM entry_rows r
+  USING (
+    SELECT o.tenant, o.namespace, facets.facet, orders.counter, orders.size, o.created_at, o.id
+    FROM went o, LATERAL entry_facets(o.agent_id, o.session_id, o.tags) AS facets (facet),
+         LATERAL (SELECT 0::smallint AS counter, 0 AS size
+                  UNION ALL
+                  SELECT c.id, entry_size(c.name, o.content_o200k_base, o.content_cl100k_base, o.content_chars, o.content_host,
+                                          o.host_counter)
+                  FROM token_counters c) orders
+    WHERE o.type <> 'episode' AND o.status = 'active' AND NOT o.stale AND o.content IS NOT NULL
+    EXCEPT
+    SELECT n.tenant, n.namespace, facets.facet, orders.counter, orders.size, n.created_at, n.id
+    FROM came n, LATERAL entry_facets(n.agent_id, n.session_id, n.tags) AS facets (facet),
+         LATERAL (SELECT 0::smallint AS counter, 0 AS size
+                  UNION ALL
+                  SELECT c.id, entry_size(c.name, n.content_o200k_base, n.content_cl100k_base, n.content_chars, n.content_host,
+                                          n.host_counter)
+                  FROM token_counters c) orders
+    WHERE n.type <> 'episode' AND n.status = 'active' AND NOT n.stale AND n.content IS NOT NULL
+  ) gone
+  WHERE r.tenant = gone.tenant AND r.namespace = gone.namespace AND r.facet = gone.facet AND r.counter = gone.counter
+    AND r.size = gone.size AND r.created_at = gone.created_at AND r.memory = gone.id;
+  INSERT INTO entry_rows (tenant, namespace, facet, counter, size, created_at, memory)
+  SELECT n.tenant, n.namespace, facets.facet, orders.counter, orders.size, n.created_at, n.id
+  FROM (SELECT id, name FROM token_counters ORDER BY used_since DESC, id LIMIT 1) used,
+       came n, LATERAL entry_facets(n.agent_id, n.session_id, n.tags) AS facets (facet),
+       LATERAL (VALUES (0::smallint, 0),
+                       (used.id, entry_size(used.name, n.content_o200k_base, n.content_cl100k_base, n.content_chars, n.content_host,
+                                            n.host_counter))) AS orders (counter, size)
+  WHERE n.type <> 'episode' AND n.status = 'active' AND NOT n.stale AND n.content IS NOT NULL
+  EXCEPT
+  SELECT o.tenant, o.namespace, facets.facet, orders.counter, orders.size, o.created_at, o.id
+  FROM (SELECT id, name FROM token_counters ORDER BY used_since DESC, id LIMIT 1) used,
+       went o, LATERAL entry_facets(o.agent_id, o.session_id, o.tags) AS facets (facet),
+       LATERAL (VALUES (0::smallint, 0),
+                       (used.id, entry_size(used.name, o.content_o200k_base, o.content_cl100k_base, o.content_chars, o.content_host,
+                                            o.host_counter))) AS orders (counter, size)
+  WHERE o.type <> 'episode' AND o.status = 'active' AND NOT o.stale AND o.content IS NOT NULL
+  ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER memories_relisted AFTER UPDATE ON memories REFERENCING OLD TABLE AS went NEW TABLE AS came
+  FOR EACH STATEMENT EXECUTE FUNCTION relist_entries();
 
 -- Memories that were there before. The owner sees them only while row-level security does not bind it.
 ALTER TABLE memories NO FORCE ROW LEVEL SECURITY;
