@@ -64,6 +64,10 @@ class Client:
         more: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
         return self._reply(path, "POST", content=raw, headers={"Content-Type": "application/json"}, **more)
 
+    def delete(self, path: str, params: Mapping[str, str | int] | None = None) -> Wire:
+        """The answer to a DELETE. Raises ApiRefused, NoServer."""
+        return self._reply(path, "DELETE", params=dict(params or {}))
+
     def _reply(self, path: str, method: str, **request: Any) -> Wire:
         try:
             answer = self.http.request(method, path, **request)

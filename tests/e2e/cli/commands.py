@@ -11,13 +11,16 @@ from typing import Any
 from infinicon.cli.instance import Instance
 
 
-def run(live: Instance | None, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(
+    live: Instance | None, *arguments: str, stdin: str | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """`infinicon ARGUMENTS`, pointed at the instance; `variables` are added to its environment."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("INFINICON_")}
     here = {} if live is None else {"INFINICON_DATA_DIR": str(live.data_dir)}
     return subprocess.run(
         [sys.executable, "-m", "infinicon.cli", *arguments],
         env={**environment, **here, **variables},
+        input=stdin,
         capture_output=True,
         text=True,
         check=False,

@@ -6,6 +6,7 @@ Importing this package registers them, in the order in which `infinicon --help` 
 from __future__ import annotations
 
 from infinicon.cli.commands import processes as processes  # isort: skip
+from infinicon.cli.commands import secrets as secrets  # isort: skip
 from infinicon.cli.commands import ingest as ingest  # isort: skip
 from infinicon.cli.commands import read as read  # isort: skip
 from infinicon.cli.commands import context as context  # isort: skip

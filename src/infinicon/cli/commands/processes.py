@@ -105,26 +105,6 @@ def health(
     run(process.value, kind.value if kind else None, as_json=json)
 
 
-@app.command(epilog="Example: infinicon secrets secrets")
-def secrets(
-    folder: Annotated[Path, typer.Argument(help="Where the files go.", parser=named)],
-    database: Annotated[
-        str, typer.Option(help="Host, or host:port, where the processes reach Postgres.")
-    ] = "postgres:5432",
-    broker: Annotated[
-        str, typer.Option(help="Host, or host:port, where the processes reach the broker.")
-    ] = "valkey:6379",
-    json: JsonOption = False,
-) -> None:
-    """Make the secrets of an installation, one file each, readable by you alone. A file that is there stays as it is.
-
-    The files are what docker-compose.yml hands to its services, and what INFINICON_…_FILE may name anywhere else.
-    """
-    from infinicon.cli.secret_files import run
-
-    run(folder, database=database, broker=broker, as_json=json)
-
-
 @app.command(epilog="Example: infinicon migrate --tenant acme --quiet > first.key")
 def migrate(
     tenant: Annotated[
