@@ -78,6 +78,9 @@ class Settings(BaseSettings):
         description="Requests a minute of one key, in each API process; more are refused (429). 0 is no limit.",
     )
     index_wait: float = Field(60.0, gt=0, le=600, description="Seconds that consistency `indexed` and `strong` wait.")
+    conformance: bool = Field(
+        False, description="1 mounts what an outside suite of OpenWOP runs on, /v1/runs: docs/openwop.md."
+    )
 
     # Plug-ins
     extractor: str = Field("builtin", description="Entry point in the group infinicon.extractors.")
@@ -237,6 +240,7 @@ WHEN_WRONG: Mapping[str, str] = {
     "max_concurrent_requests": "too few, and clients are told to come back while there is room; too many, and all get slow together.",
     "key_requests_per_minute": "too low, and busy clients are told to come back; none, and one client may take all there is.",
     "index_wait": "too short, and they end in 504 although all goes well; longer than a proxy waits, and the proxy answers.",
+    "conformance": "on in production, admins may have fixtures write into their tenant.",
     "extractor": "API and workers end at once and name the entry points that there are.",
     "embedder": "encoder and embed worker end at once and name the entry points that there are.",
     "consolidator": "consolidate worker ends at once and names the entry points that there are.",

@@ -11,14 +11,18 @@ from fastapi import FastAPI
 import infinicon
 from infinicon.api import errors, limits, openapi
 from infinicon.api.body import BodyLimit
+from infinicon.api.discovery import Discovery
 from infinicon.api.entry import House
 from infinicon.api.gate import Gate
+from infinicon.api.player import Player
 from infinicon.api.rates import Rates
 from infinicon.api.readiness import Readiness
 from infinicon.api.routes import (
     administration,
+    conformance,
     context,
     corrections,
+    discovery,
     entries,
     events,
     health,
@@ -33,8 +37,9 @@ from infinicon.api.routes import (
 )
 from infinicon.api.streams import Streams
 from infinicon.api.waiting import WaitingRoom
+from infinicon.api.wire.discovery import Advertised
 from infinicon.errors import Unavailable
-from infinicon.operations import ready
+from infinicon.operations import ready, runs, workflows
 from infinicon.runtime import Runtime
 from infinicon.tasks.enqueue import Dispatcher
 
@@ -52,6 +57,7 @@ ROUTES = (
     keys,
     secrets,
     administration,
+    discovery,
     health,
 )
 
@@ -66,6 +72,14 @@ def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:
             raise Unavailable("the encoder does not answer; try again")
         runtime.check_counters()
 
+    def advertise() -> Advertised:
+        unit = runtime.counters.budget_unit()
+        fixtures = None
+        if settings.conformance:
+            other = runs.find_other(runtime.database, runtime.keyring)
+            fixtures = workflows.playable(other=other is not None, counted=unit is not None)
+        return Advertised(unit, runtime.embedder.ready(), fixtures)
+
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = limits.THREADS
@@ -73,6 +87,7 @@ def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:
         try:
             yield
         finally:
+            app.state.house.player.close()
             await anyio.to_thread.run_sync(dispatcher.stop)
 
     app = FastAPI(
@@ -87,11 +102,18 @@ def create_app(runtime: Runtime, dispatcher: Dispatcher) -> FastAPI:
     )
     waiting = WaitingRoom(runtime.database, settings.index_wait)
     app.state.house = House(
-        runtime, dispatcher, waiting, Readiness(look), Streams(runtime), Rates(settings.key_requests_per_minute)
+        runtime,
+        dispatcher,
+        waiting,
+        Readiness(look),
+        Streams(runtime),
+        Discovery(advertise),
+        Player(runtime, dispatcher),
+        Rates(settings.key_requests_per_minute),
     )
-    for module in ROUTES:
+    for module in (*ROUTES, conformance) if settings.conformance else ROUTES:
         app.include_router(module.router)
-    errors.install(app)
+    errors.install(app, conformance=settings.conformance)
     openapi.install(app, settings)
     app.add_middleware(
         BodyLimit,

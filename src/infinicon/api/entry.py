@@ -11,6 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
 from infinicon.api import body, gate
+from infinicon.api.discovery import Discovery
+from infinicon.api.player import Player
 from infinicon.api.rates import Rates
 from infinicon.api.readiness import Readiness
 from infinicon.api.streams import Streams
@@ -36,6 +38,8 @@ class House:
     waiting: WaitingRoom
     readiness: Readiness
     streams: Streams
+    discovery: Discovery
+    player: Player
     rates: Rates = field(default_factory=Rates)
 
 

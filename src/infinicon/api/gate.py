@@ -77,7 +77,7 @@ class Gate:
             return
         if self.taken >= self._capacity:
             fault = Overloaded("the server has as many requests as it takes", details={"limit": self._capacity})
-            await errors.response(fault)(scope, receive, send)
+            await errors.response(fault, scope=scope)(scope, receive, send)
             return
         scope[SLOT] = slot = Slot(self)
         try:

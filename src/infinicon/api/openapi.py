@@ -29,6 +29,7 @@ from infinicon.api.openapi_parts import (
     scope_parameters,
 )
 from infinicon.api.wire.context import AssembleContextReply, AssembleContextRequest
+from infinicon.api.wire.discovery import OpenwopDiscovery
 from infinicon.api.wire.hydrate import HydrateReply, HydrateRequest
 from infinicon.api.wire.ingest import IngestEpisode, IngestReply, IngestRequest
 from infinicon.api.wire.jobs import GetJobRequest, Job
@@ -51,6 +52,7 @@ MODELS: Sequence[type[Body]] = (
     GetJobRequest,
     Job,
     MemoryApiError,
+    OpenwopDiscovery,
     *openapi_admin.MODELS,
     *openapi_deletion.MODELS,
     *openapi_entries.MODELS,
@@ -165,6 +167,14 @@ READ_JOB = operation(
 )
 HEALTHZ = health("healthz", "Does the process live?", "ok")
 READYZ = health("readyz", "Can it serve: database, schema, encoder and token counters?", "ready", failures=(503,))
+
+DISCOVERY = operation(
+    "openwop",
+    "What of OpenWOP runs here, for hosts that look before they call",
+    reply=OpenwopDiscovery,
+    statuses=(429, 500, 503),
+    keyless=True,
+)
 
 
 def _without_null_defaults(schema: Any) -> Any:

@@ -57,12 +57,14 @@ def operation(
     request: type[Body] | None = None,
     example: object = None,
     parameters: Sequence[dict[str, Any]] = (),
+    keyless: bool = False,
 ) -> dict[str, Any]:
-    """Keyword arguments for a route's decorator. `permission` None: any valid key may."""
+    """Keyword arguments for a route's decorator. `permission` None: any valid key may; `keyless`: nobody needs one."""
     extra: dict[str, Any] = {
-        "security": [{"apiKey": []}],
         "responses": {"200": {"description": "The answer.", "content": json(reply)}, **_failures(statuses)},
     }
+    if not keyless:
+        extra["security"] = [{"apiKey": []}]
     if permission is not None:
         extra["x-permission"] = permission.value
     if request is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from infinicon.cli.client import Wire
 from infinicon.cli.faults import WrongUsage
 from infinicon.cli.output import note, show_json
+from infinicon.keyring import Keyring
 from infinicon.operations.keys import first_key
+from infinicon.operations.runs import make_other_tenant
 from infinicon.settings import PREFIX, Settings, settings
 from infinicon.store.logins import Login, give_logins
 from infinicon.store.migrate import HEAD, migrate
@@ -34,6 +36,10 @@ def run(tenant: str | None, *, quiet: bool, as_json: bool) -> None:
     give_logins(owner_url, logins)
     for login in logins:
         tell(f"{login.variable} gets in, as {login.role}")
+    if chosen.conformance:
+        chosen.need("master_key")
+        make_other_tenant(owner_url, Keyring(chosen.master_key.get_secret_value()))
+        tell("the other tenant of conformance runs is there")
     wire: Wire = {"schema": HEAD, "logins": [login.role for login in logins]}
     if tenant is not None:
         key = first_key(owner_url, tenant)

@@ -24,7 +24,7 @@ from infinicon.embedded.sockets import close_socket_directory, open_socket_direc
 from infinicon.embedded.supervisor import StopRequested, Supervisor
 from infinicon.embedded.valkey import Valkey
 from infinicon.errors import InfiniconError
-from infinicon.keyring import new_api_key
+from infinicon.keyring import Keyring, new_api_key
 from infinicon.settings import settings
 
 SERVERS_TIMEOUT = 60.0
@@ -144,6 +144,7 @@ class _Up:
         """Roles, database, schema, tenant and key; every step can run again."""
         from infinicon.operations.dispatch import abandon
         from infinicon.operations.keys import provision
+        from infinicon.operations.runs import make_other_tenant
         from infinicon.store.migrate import migrate
 
         _report("preparing the database")
@@ -151,6 +152,8 @@ class _Up:
         owner_url = postgres.url(bootstrap.OWNER, secrets.owner_password)
         migrate(owner_url)
         provision(owner_url, tenant_name=TENANT, api_key=secrets.api_key)
+        if settings().conformance:
+            make_other_tenant(owner_url, Keyring(secrets.master_key))
         # Valkey starts empty and every worker is new, so what a killed run had in hand is free at once.
         abandon(postgres.url(bootstrap.SWEEPER, secrets.sweeper_password))
 

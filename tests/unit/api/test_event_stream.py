@@ -68,7 +68,7 @@ class Feed:
     def stream(self, request: SubscribeRequest | None = None) -> EventStream:
         asked = request or SubscribeRequest(SCOPE)
         http = Request({"type": "http", "headers": [(b"authorization", b"Bearer inf_x")]})
-        call = Call(House(NOTHING, NOTHING, NOTHING, NOTHING, self.streams), CALLER, http, b"")
+        call = Call(House(NOTHING, NOTHING, NOTHING, NOTHING, self.streams, NOTHING, NOTHING), CALLER, http, b"")
         return EventStream(call, asked, self.page(asked))
 
 
