@@ -11,9 +11,12 @@ from infinicon.domain import Lane
 from infinicon.encoder.client import EncoderClient
 from infinicon.errors import Unavailable
 from infinicon.keyring import Keyring
+from infinicon.operations.consolidating import Workshop
 from infinicon.operations.counting import Counters
 from infinicon.operations.dispatch import LaneLimits
 from infinicon.operations.leases import Leases, Work, named
+from infinicon.operations.preview import Previews
+from infinicon.operations.selecting import Bounds
 from infinicon.plugins.coalescing import CoalescingEmbedder
 from infinicon.plugins.counters import damaged as damaged_counters
 from infinicon.plugins.loader import load_consolidator, load_embedder, load_extractor, load_token_counter
@@ -114,6 +117,30 @@ class Runtime:
             ceiling=self.settings.consolidation_ceiling,
             retry_base=self.settings.retry_base,
             on_overrun=end_process,
+        )
+
+    @property
+    def consolidation_bounds(self) -> Bounds:
+        return Bounds(self.settings.consolidation_slice, self.settings.consolidation_tokens)
+
+    @property
+    def workshop(self) -> Workshop:
+        """What a worker that consolidates has."""
+        return Workshop(
+            self.database,
+            self.consolidation_leases,
+            self.keyring,
+            self.consolidator,
+            self.embedder,
+            self.counters,
+            self.consolidation_bounds,
+            self.settings.consolidation_attempts,
+        )
+
+    @cached_property
+    def previews(self) -> Previews:
+        return Previews(
+            lambda: self.consolidator, self.counters, self.consolidation_bounds, self.settings.consolidation_ceiling
         )
 
     def lane_limits(self, lane: Lane) -> LaneLimits:

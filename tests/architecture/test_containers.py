@@ -22,7 +22,7 @@ COMPOSE: Yaml = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding=
 ALL: Yaml = COMPOSE["services"]
 LONG_RUNNING = [name for name in ALL if name != MIGRATE.name]
 DOCKERFILES = ("workers/Dockerfile", "beat/Dockerfile")
-MODEL_IMAGES = {"encoder", "worker-cpu", "worker-interactive", "worker-embed", "worker-gpu"}
+MODEL_IMAGES = {"encoder", "worker-cpu", "worker-interactive", "worker-embed", "worker-consolidate", "worker-gpu"}
 SECRETS_FOLDER = "${INFINICON_SECRETS:-./secrets}/"
 
 

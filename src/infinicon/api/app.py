@@ -20,6 +20,7 @@ from infinicon.api.readiness import Readiness
 from infinicon.api.routes import (
     administration,
     conformance,
+    consolidate,
     context,
     corrections,
     discovery,
@@ -48,6 +49,7 @@ ROUTES = (
     query,
     hydrate,
     context,
+    consolidate,
     entries,
     tombstone,
     corrections,

@@ -12,6 +12,7 @@ from pydantic.json_schema import models_json_schema
 from infinicon.api import (
     limits,
     openapi_admin,
+    openapi_consolidation,
     openapi_deletion,
     openapi_entries,
     openapi_events,
@@ -54,6 +55,7 @@ MODELS: Sequence[type[Body]] = (
     MemoryApiError,
     OpenwopDiscovery,
     *openapi_admin.MODELS,
+    *openapi_consolidation.MODELS,
     *openapi_deletion.MODELS,
     *openapi_entries.MODELS,
     *openapi_events.MODELS,

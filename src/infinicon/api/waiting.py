@@ -47,6 +47,18 @@ class ForPending:
     done: asyncio.Future[Outcome] = field(default_factory=asyncio.Future)
 
 
+@dataclass(slots=True, eq=False)
+class ForJob:
+    """Waits until the job is over."""
+
+    tenant: int
+    job: UUID
+    done: asyncio.Future[Outcome] = field(default_factory=asyncio.Future)
+
+
+Waiter: TypeAlias = "ForIndex | ForPending | ForJob"
+
+
 class WaitingRoom:
     """All waiting requests of one process, and the task that looks for them. Used from the event loop only."""
 
@@ -54,7 +66,7 @@ class WaitingRoom:
         self._database = database
         self._patience = patience
         self._capacity = capacity
-        self._waiters: set[ForIndex | ForPending] = set()
+        self._waiters: set[Waiter] = set()
         self._poller: asyncio.Task[None] | None = None
         self._closing = False
 
@@ -68,12 +80,16 @@ class WaitingRoom:
         """Whether what was accepted before the moment was processed before patience ran out. Raises what the operation raises."""
         return await self._wait(ForPending(caller, scope, before, permission))
 
+    async def until_over(self, tenant: int, job: UUID) -> bool:
+        """Whether the job was over before patience ran out. Raises Overloaded, Unavailable."""
+        return await self._wait(ForJob(tenant, job))
+
     def close(self) -> None:
         """Send everybody home, so that a stopping server need not wait for them."""
         self._closing = True
         self._finish(dict.fromkeys(self._waiters, Unavailable("the server is stopping")))
 
-    async def _wait(self, waiter: ForIndex | ForPending) -> bool:
+    async def _wait(self, waiter: Waiter) -> bool:
         if self._closing:
             raise Unavailable("the server is stopping")
         if len(self._waiters) >= self._capacity:
@@ -112,21 +128,29 @@ class WaitingRoom:
             self._poller.add_done_callback(self._ended)
 
     @staticmethod
-    def _finish(outcomes: dict[ForIndex | ForPending, Outcome]) -> None:
+    def _finish(outcomes: dict[Waiter, Outcome]) -> None:
         for waiter, outcome in outcomes.items():
             if not waiter.done.done():
                 waiter.done.set_result(outcome)
 
-    def _look(self, waiters: Sequence[ForIndex | ForPending]) -> dict[ForIndex | ForPending, Outcome]:
+    def _look(self, waiters: Sequence[Waiter]) -> dict[Waiter, Outcome]:
         """Those that are finished. While the database does not answer nobody is: the waiters' own time runs on."""
         try:
             indexed = self._look_for_index([waiter for waiter in waiters if isinstance(waiter, ForIndex)])
             quiet = self._look_for_pending([waiter for waiter in waiters if isinstance(waiter, ForPending)])
+            over = self._look_for_jobs([waiter for waiter in waiters if isinstance(waiter, ForJob)])
         except Unavailable:
             return {}
-        return {**indexed, **quiet}
+        return {**indexed, **quiet, **over}
 
-    def _look_for_index(self, waiters: Sequence[ForIndex]) -> dict[ForIndex | ForPending, Outcome]:
+    def _look_for_jobs(self, waiters: Sequence[ForJob]) -> dict[Waiter, Outcome]:
+        by_tenant: defaultdict[int, set[UUID]] = defaultdict(set)
+        for waiter in waiters:
+            by_tenant[waiter.tenant].add(waiter.job)
+        over = {tenant: waiting.over(self._database, tenant, jobs) for tenant, jobs in by_tenant.items()}
+        return {waiter: None for waiter in waiters if waiter.job in over[waiter.tenant]}
+
+    def _look_for_index(self, waiters: Sequence[ForIndex]) -> dict[Waiter, Outcome]:
         by_tenant: defaultdict[int, set[UUID]] = defaultdict(set)
         for waiter in waiters:
             by_tenant[waiter.tenant] |= waiter.episodes
@@ -139,9 +163,9 @@ class WaitingRoom:
             waiter.episodes &= still[waiter.tenant]
         return {waiter: None for waiter in waiters if not waiter.episodes}
 
-    def _look_for_pending(self, waiters: Sequence[ForPending]) -> dict[ForIndex | ForPending, Outcome]:
+    def _look_for_pending(self, waiters: Sequence[ForPending]) -> dict[Waiter, Outcome]:
         """Ask for the earliest moment first: what is pending for it is pending for every later one."""
-        outcomes: dict[ForIndex | ForPending, Outcome] = {}
+        outcomes: dict[Waiter, Outcome] = {}
         busy: set[tuple[UUID, str]] = set()
         for waiter in sorted(waiters, key=lambda waiter: waiter.before):
             place = (waiter.caller.key, repr(waiter.scope))

@@ -28,6 +28,7 @@ REMEDIES = {
     "stage_timeout": "a stage hung, or its worker died again and again: `infinicon doctor` and the workers' logs say why; "
     "then `infinicon jobs {job} --retry`",
     "plugin_failed": "the plug-in refused some content: correct or update it, then `infinicon jobs {job} --retry`",
+    "empty_synthesis": "the consolidator made a text that says nothing: correct or update it, then `infinicon jobs {job} --retry`",
     "invalid_content": "this content cannot be read and will not be the next time: correct it at its source and ingest it again",
 }
 REMEDY = "`infinicon jobs {job} --retry` queues again what failed; `infinicon doctor` looks for the cause"

@@ -81,6 +81,13 @@ PROCESSES: tuple[Process, ...] = (
         MODEL_ENVIRONMENT,
         _WARM,
     ),
+    Process(
+        "worker-consolidate",
+        ("worker", "consolidate"),
+        ("database_url", "results_database_url", "broker_url", "encoder_url", "master_key"),
+        MODEL_ENVIRONMENT,
+        _WARM,
+    ),
     Process("beat", ("beat",), ("broker_url",), {}, _TERM, place=("heartbeat_file",)),
     Process("flower", ("flower",), ("broker_url", "flower_password"), {}, _TERM, place=("flower_host", "flower_port")),
 )

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from infinicon.domain import ConsolidationScope, EventType, Fault, RunRef, ScopeKey, Stage
+from infinicon.domain import ConsolidationScope, EventType, Fault, RunRef, Stage
 from infinicon.errors import InfiniconError, StageTimeout
 from infinicon.keyring import Keyring
 from infinicon.operations import applying, plans
+from infinicon.operations.consolidate import job_event
 from infinicon.operations.counting import Counters
 from infinicon.operations.leases import Leases, is_outage
 from infinicon.operations.selecting import Bounds, Slice, select, undone
@@ -142,7 +143,7 @@ def _give_up(database: Database, ref: RunRef, token: UUID, within: Consolidation
     with database.transaction(ref.tenant) as tx:
         run = consolidation_runs.hold(ref.tenant, tx, ref.job, token)
         left = max(consolidation_runs.waiting(ref.tenant, tx, within.id), 1)
-        consolidation_runs.progress(ref.tenant, tx, ref.job, failed=left, fault=fault)
+        consolidation_runs.progress(ref.tenant, tx, ref.job, failed=left, error=fault)
         happened = _through(tx, ref, run, within.id, failed=True)
         following = _next(tx, ref, token, None)
         spaces.add_to_counters(ref.tenant, tx, {run.scope.namespace: (0, 0)})
@@ -157,8 +158,3 @@ def _end(database: Database, ref: RunRef, token: UUID) -> None:
         run = consolidation_runs.hold(ref.tenant, tx, ref.job, token)
         happened = _through(tx, ref, run, None)
         events.append(ref.tenant, tx, happened)
-
-
-def job_event(kind: EventType, scope: ScopeKey, job: UUID) -> events.NewEvent:
-    """An event of the job itself."""
-    return events.NewEvent(scope.namespace, kind, None, None, job, scope.agent_id, scope.session_id)

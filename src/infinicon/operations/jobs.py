@@ -20,7 +20,7 @@ from infinicon.domain import (
 from infinicon.errors import Cancelled, InvalidCursor, NotFound
 from infinicon.ids import parse_id
 from infinicon.keyring import Keyring
-from infinicon.operations import scopes
+from infinicon.operations import consolidate, scopes
 from infinicon.store import jobs
 from infinicon.store.database import Database, Transaction, retry_conflicts
 
@@ -76,14 +76,16 @@ def cancel_job(database: Database, caller: Caller, scope: Scope, job_id: str) ->
         # What is deleted is hidden already, and a secret that is known is to go: neither comes back, and what is left is to empty it.
         if job.status in OPEN and job.type not in {jobs.TOMBSTONE, jobs.REDACT}:
             jobs.take_turn(key, tx)
-            jobs.cancel(key, tx, job.id, Fault.of(Cancelled("the job was cancelled before this was indexed")))
+            end = consolidate.cancel if job.type == jobs.CONSOLIDATE else jobs.cancel
+            end(key, tx, job.id, Fault.of(Cancelled("the job was cancelled before this was indexed")))
             job = _found(key, tx, job_id)
     return job
 
 
 @retry_conflicts
 def retry_job(database: Database, caller: Caller, scope: Scope, job_id: str) -> Job:
-    """Queue a job's failed and cancelled episodes again; a job without any stays as it is. Wake the dispatcher afterwards.
+    """Queue a job's failed and cancelled episodes again, or a consolidation that failed or was cancelled; a job without any stays as it
+    is. Wake the dispatcher afterwards.
 
     Raises:
         NotFound: as get_job.
@@ -95,7 +97,10 @@ def retry_job(database: Database, caller: Caller, scope: Scope, job_id: str) -> 
         if job.type == jobs.REDACT:
             return job  # no episode is its work
         jobs.take_turn(key, tx)
-        jobs.retry(key, tx, job.id)
+        if job.type != jobs.CONSOLIDATE:
+            jobs.retry(key, tx, job.id)
+        elif job.status in {JobStatus.FAILED, JobStatus.CANCELLED}:
+            consolidate.retry(key, tx, job.id)
         return _found(key, tx, job_id)
 
 

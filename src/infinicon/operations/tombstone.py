@@ -33,6 +33,7 @@ from infinicon.keyring import Keyring
 from infinicon.operations import redaction, scopes
 from infinicon.operations.corrections import visible_again
 from infinicon.store import backlog, consolidation_changes, events, jobs, policies, spaces, tombstones
+from infinicon.store.corrections import Changed
 from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.tombstones import Held, Mark
 
@@ -46,12 +47,13 @@ PURGE_SECONDS = 20.0
 
 @dataclass(slots=True)
 class Reached:
-    """What a cascade found: locked rows by id, who is derived from whom, and who goes."""
+    """What a cascade found: locked rows by id, who is derived from whom, who goes, and what comes back because its successor goes."""
 
     held: dict[UUID, Held] = field(default_factory=dict)
     sources: dict[UUID, set[UUID]] = field(default_factory=dict)
     going: set[UUID] = field(default_factory=set)
     stale: set[UUID] = field(default_factory=set)
+    revived: list[Changed] = field(default_factory=list)
 
 
 @retry_conflicts
@@ -115,12 +117,25 @@ def _losing_ground(scope: ScopeKey, tx: Transaction, reached: Reached, derived: 
     return set(derived) - told
 
 
-def take_away(scope: ScopeKey, tx: Transaction, reached: Reached, roots: Collection[UUID], mark: Mark) -> UUID | None:
-    """Apply what `reach` decided; the job that empties what is too much for one transaction. Last but for the commit."""
+def take_away(
+    scope: ScopeKey,
+    tx: Transaction,
+    reached: Reached,
+    roots: Collection[UUID],
+    mark: Mark,
+    reviving: Collection[UUID] = (),
+    *,
+    undone: bool = False,
+) -> UUID | None:
+    """Apply what `reach` decided; the job that empties what is too much for one transaction. Last but for the commit.
+
+    What had given way to what goes comes back, and so do those of `reviving` that have no successor left. What consolidations were made
+    of that go waits for another one; with `undone` it waits until a person asks.
+    """
     job = new_id() if len(reached.going) > AT_ONCE else None
     tombstones.mark_stale(scope.tenant, tx, reached.stale)
-    if not reached.going:
-        _regenerate(scope, tx, reached, ())
+    if not reached.going and not reviving:
+        _regenerate(scope, tx, reached, undone=undone)
         return None
     left = tombstones.hide(scope.tenant, tx, reached.going, roots, mark, job)
     removed: dict[int, tuple[int, int]] = {}
@@ -128,24 +143,24 @@ def take_away(scope: ScopeKey, tx: Transaction, reached: Reached, roots: Collect
         removed = tombstones.purge(scope.tenant, tx, reached.going)
     else:
         jobs.insert(scope, tx, job, jobs.TOMBSTONE, Lane.BULK, None, len(reached.going))
-    revived = consolidation_changes.revive(
-        scope.tenant, tx, consolidation_changes.gave_way(scope.tenant, tx, reached.going) - reached.going
-    )
+    gave_way = consolidation_changes.gave_way(scope.tenant, tx, reached.going) | set(reviving)
+    reached.revived = consolidation_changes.revive(scope.tenant, tx, gave_way - reached.going)
     jobs.count(scope.tenant, tx, left, {}, {})
     backlog.leave(scope.tenant, tx, reached.going)
-    _regenerate(scope, tx, reached, [one.id for one in revived])
+    _regenerate(scope, tx, reached, undone=undone)
     # Also where nothing leaves the index: the counter's row is locked before that of another namespace could be.
     spaces.add_to_counters(scope.tenant, tx, {scope.namespace: (0, 0)} | removed)
     gone = [_event(scope, reached.held[memory], job) for memory in sorted(reached.going)]
-    events.append(scope.tenant, tx, gone + [visible_again(one) for one in revived])
+    events.append(scope.tenant, tx, gone + [visible_again(one) for one in reached.revived])
     return job
 
 
-def _regenerate(scope: ScopeKey, tx: Transaction, reached: Reached, revived: Collection[UUID]) -> None:
+def _regenerate(scope: ScopeKey, tx: Transaction, reached: Reached, *, undone: bool) -> None:
     """What consolidations were made of that are gone now, or stale, waits for another one; so does what had given way to what is gone."""
     left = reached.going | reached.stale
     made = {memory for memory in left if reached.held[memory].type is MemoryType.CONSOLIDATION}
-    backlog.add(scope.tenant, tx, backlog.material(scope.tenant, tx, made) | set(revived))
+    again = backlog.material(scope.tenant, tx, made) | {one.id for one in reached.revived}
+    backlog.add(scope.tenant, tx, again, undone=undone)
 
 
 def _event(scope: ScopeKey, memory: Held, job: UUID | None) -> events.NewEvent:

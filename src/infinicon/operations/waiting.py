@@ -8,7 +8,7 @@ from uuid import UUID
 
 from infinicon.domain import Caller, Fault, Permission, Scope
 from infinicon.operations import scopes
-from infinicon.store import waiting
+from infinicon.store import consolidation_runs, waiting
 from infinicon.store.database import Database
 
 
@@ -22,6 +22,12 @@ def failed(database: Database, tenant: int, episodes: Collection[UUID]) -> dict[
     """Those of the tenant's episodes that will not become visible by themselves, with the reason."""
     with database.transaction(tenant) as tx:
         return waiting.failed(tenant, tx, episodes)
+
+
+def over(database: Database, tenant: int, jobs: Collection[UUID]) -> set[UUID]:
+    """Those of the tenant's consolidation jobs that are over."""
+    with database.transaction(tenant) as tx:
+        return consolidation_runs.over(tenant, tx, jobs)
 
 
 def pending(

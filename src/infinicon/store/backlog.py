@@ -97,7 +97,7 @@ MATERIAL = text("""
 def add(tenant: int, tx: Transaction, memories: Collection[UUID], *, undone: bool = False) -> list[Waiting]:
     """Atoms among these that are active or disputed wait from now on; those that wait already do so once.
 
-    `undone`: they wait for a person to ask, and are not counted.
+    `undone`: they wait until a person asks, and are not counted; what waits already waits as it did.
     """
     if not memories:
         return []

@@ -14,13 +14,10 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from infinicon.domain import ConsolidationScope, Fault, RunRef, Scope, ScopeKey, Width
+from infinicon.domain import ConsolidationScope, Fault, JobStatus, RunRef, Scope, ScopeKey, Width
 from infinicon.errors import LeaseLost
 from infinicon.store.database import Transaction
-from infinicon.store.jobs import fault_json
-
-CONSOLIDATE = "consolidate"
-"""The type of these jobs."""
+from infinicon.store.jobs import fault, fault_json
 
 NIL = UUID(int=0)
 
@@ -111,6 +108,11 @@ SCOPE_AT_HAND = text("""
     WHERE tenant = :tenant AND job = :job ORDER BY id LIMIT 1
 """)
 
+NAMED = text("""
+    SELECT id, namespace, width, agent_id, session_id FROM consolidation_scopes
+    WHERE tenant = :tenant AND id = ANY(CAST(:scopes AS bigint[])) ORDER BY id
+""")
+
 NEXT_SLICE = text("""
     UPDATE consolidation_runs
     SET attempt = attempt + 1, faults = 0, after = :after, lease = NULL, lease_until = NULL, published_at = now(), publishes = 1,
@@ -174,6 +176,10 @@ REOPEN_JOB = text("""
     WHERE tenant = :tenant AND id = :job
 """)
 
+SCOPE_OF = text("SELECT namespace, agent_id, session_id FROM jobs WHERE tenant = :tenant AND id = :job")
+
+STATUS = text("SELECT status, error FROM jobs WHERE tenant = :tenant AND id = :job")
+
 OVER = text("""
     SELECT id FROM jobs WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND status NOT IN ('queued', 'running')
 """)
@@ -194,6 +200,12 @@ def find(scope: ScopeKey, tx: Transaction, *, undone: bool) -> list[int]:
             },
         )
     ]
+
+
+def named(tenant: int, tx: Transaction, scopes: Collection[int]) -> list[ConsolidationScope]:
+    """What these consolidation scopes are, in the order of their ids."""
+    rows = tx.execute(NAMED, {"tenant": tenant, "scopes": sorted(scopes)})
+    return [_scope(row) for row in rows]
 
 
 def claim(tenant: int, tx: Transaction, job: UUID, scopes: Collection[int]) -> list[int]:
@@ -265,8 +277,10 @@ def start(tenant: int, tx: Transaction, job: UUID) -> bool:
 def at_hand(tenant: int, tx: Transaction, job: UUID) -> ConsolidationScope | None:
     """The scope that the job works on; None where it is through with all."""
     row = tx.execute(SCOPE_AT_HAND, {"tenant": tenant, "job": job}).one_or_none()
-    if row is None:
-        return None
+    return None if row is None else _scope(row)
+
+
+def _scope(row: Any) -> ConsolidationScope:
     return ConsolidationScope(row.id, row.namespace, Width(row.width), row.agent_id or None, row.session_id or None)
 
 
@@ -295,11 +309,11 @@ def progress(
     done: int = 0,
     failed: int = 0,
     counts: Mapping[str, int] | None = None,
-    fault: Fault | None = None,
+    error: Fault | None = None,
 ) -> None:
     """Atoms looked at, and what came of it; the counts are added to those of the job's result."""
     key = {"tenant": tenant, "job": job, "done": done, "failed": failed}
-    tx.execute(PROGRESS, {**key, "counts": json.dumps(counts or {}), "error": fault_json(fault)})
+    tx.execute(PROGRESS, {**key, "counts": json.dumps(counts or {}), "error": fault_json(error)})
 
 
 def close(tenant: int, tx: Transaction, job: UUID) -> str | None:
@@ -311,12 +325,15 @@ def close(tenant: int, tx: Transaction, job: UUID) -> str | None:
 
 
 def stop(tenant: int, tx: Transaction, job: UUID) -> bool:
-    """End the run, whoever works on it: what is not applied yet never is. Whether it had begun. The job's row is the caller's."""
-    key = {"tenant": tenant, "job": job}
-    tx.execute(HOLD_RUN, key)
-    began = tx.execute(CLOSE_RUN, key).scalar()
-    free(tenant, tx, job, None)
-    return bool(began)
+    """End the run, whoever works on it: what is not applied yet never is. Whether it had begun. The job's row, and the scopes that it
+    holds, are the caller's."""
+    return bool(tx.execute(CLOSE_RUN, {"tenant": tenant, "job": job}).scalar())
+
+
+def scope_of(tenant: int, tx: Transaction, job: UUID) -> ScopeKey:
+    """What the job's request named, as far as it is known here."""
+    row = tx.execute(SCOPE_OF, {"tenant": tenant, "job": job}).one()
+    return ScopeKey(tenant, row.namespace, Scope("", "", row.agent_id, row.session_id))
 
 
 def spec_of(tenant: int, tx: Transaction, job: UUID) -> Mapping[str, Any] | None:
@@ -331,6 +348,12 @@ def reopen(tenant: int, tx: Transaction, job: UUID, waiting: int) -> None:
     key = {"tenant": tenant, "job": job}
     tx.execute(REOPEN, key)
     tx.execute(REOPEN_JOB, {**key, "waiting": waiting})
+
+
+def status(tenant: int, tx: Transaction, job: UUID) -> tuple[JobStatus, Fault | None]:
+    """How a job stands, by its row."""
+    row = tx.execute(STATUS, {"tenant": tenant, "job": job}).one()
+    return JobStatus(row.status), fault(row.error)
 
 
 def over(tenant: int, tx: Transaction, jobs: Collection[UUID]) -> set[UUID]:

@@ -21,6 +21,9 @@ TOMBSTONE = "tombstone"
 ERASE = "erase"
 """The type of jobs that tombstone whatever fits their spec."""
 
+CONSOLIDATE = "consolidate"
+"""The type of jobs that consolidate what waits in a scope."""
+
 REDACT = "redact"
 """The type of jobs that take a secret out of what a tenant has stored."""
 
@@ -262,6 +265,9 @@ def _job(row: Any) -> Job:
     status, progress = JobStatus(row.status), _progress(row)
     at_stages = [(progress.extract, Stage.EXTRACT), (progress.embed, Stage.EMBED), (progress.index, Stage.INDEX)]
     ongoing = status in {JobStatus.QUEUED, JobStatus.RUNNING}
+    at = next((stage for number, stage in at_stages if number and ongoing), None)
+    if row.type == CONSOLIDATE and status is JobStatus.RUNNING:
+        at = Stage.CONSOLIDATE
     return Job(
         id=row.id,
         type=row.type,
@@ -269,7 +275,7 @@ def _job(row: Any) -> Job:
         created_at=row.created_at,
         updated_at=row.updated_at,
         progress=progress,
-        stage=next((stage for number, stage in at_stages if number and ongoing), None),
+        stage=at,
         label=row.label,
         error=fault(row.error),
         result=row.result,

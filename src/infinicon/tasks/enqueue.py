@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from celery import chain
 from kombu.exceptions import OperationalError
 
-from infinicon.domain import BatchRef, Lane, Stage
+from infinicon.domain import BatchRef, Lane, RunRef, Stage
 from infinicon.errors import InfiniconError
 from infinicon.operations import dispatch
 from infinicon.runtime import Runtime
@@ -52,12 +52,32 @@ def _signature(ref: BatchRef, stage: Stage, attempt: int) -> object:
     )
 
 
+def publish_runs(runs: Iterable[RunRef]) -> int:
+    """Send each consolidation's message; answers with how many went out. What the broker does not take, the reconciler finds."""
+    sent = 0
+    for run in runs:
+        job = str(run.job)
+        try:
+            app.send_task(
+                names.CONSOLIDATE,
+                (run.tenant, job, run.attempt),
+                task_id=names.task_id(job, Stage.CONSOLIDATE, run.attempt),
+                queue=names.CONSOLIDATIONS,
+            )
+        except (OperationalError, OSError) as fault:
+            log.warning("the broker does not take consolidation %s (%s); it stays for later", job, type(fault).__name__)
+            break
+        sent += 1
+    return sent
+
+
 def dispatch_all(runtime: Runtime) -> int:
-    """Fill both lanes' windows and publish, the interactive one first."""
+    """Fill both lanes' windows and publish, the interactive one first; then consolidations that nobody has been told of."""
     sent = 0
     for lane in (Lane.INTERACTIVE, Lane.BULK):
         sent += publish(dispatch.dispatch(runtime.sweeper, lane, runtime.lane_limits(lane)))
-    return sent
+    window = runtime.settings.consolidation_window
+    return sent + publish_runs(dispatch.consolidations(runtime.sweeper, window=window))
 
 
 def reconcile(runtime: Runtime) -> int:
@@ -66,6 +86,7 @@ def reconcile(runtime: Runtime) -> int:
     sent = publish(
         dispatch.reconcile(runtime.sweeper, republish_after=chosen.republish_after, attempts=chosen.stage_attempts)
     )
+    sent += publish_runs(dispatch.lost_consolidations(runtime.sweeper, republish_after=chosen.republish_after))
     for tenant, job in dispatch.purges(runtime.sweeper):
         _send(names.PURGE, (tenant, str(job)), expires=chosen.reconcile_every)
     for tenant, job in dispatch.redactions(runtime.sweeper):

@@ -13,8 +13,9 @@ from uuid import UUID
 
 from celery.exceptions import Ignore
 
-from infinicon.domain import BatchRef, Lane, Stage
+from infinicon.domain import BatchRef, Lane, RunRef, Stage
 from infinicon.errors import InfiniconError, Internal, LeaseLost
+from infinicon.operations.consolidating import consolidate
 from infinicon.operations.dispatch import forget
 from infinicon.operations.embed import embed
 from infinicon.operations.erase import carry_on
@@ -78,6 +79,12 @@ def index_batch(tenant: int, batch: str, lane: str, attempt: int) -> dict[str, i
     counts = _run(lambda: index(runtime().database, runtime().leases, ref))
     enqueue.window_moved()
     return counts
+
+
+@app.task(name=names.CONSOLIDATE)
+def consolidate_slice(tenant: int, job: str, attempt: int) -> None:
+    following = _run(lambda: consolidate(runtime().workshop, RunRef(tenant, UUID(job), attempt)))
+    enqueue.publish_runs([] if following is None else [following])
 
 
 # Routine tasks come every second or two and send no events, so that Flower shows the stages.

@@ -15,6 +15,7 @@ RECONCILE = "infinicon.reconcile"
 FORGET = "infinicon.forget"
 PURGE = "infinicon.purge"
 EXPIRE = "infinicon.expire"
+CONSOLIDATE = "infinicon.consolidate"
 REDACT = "infinicon.redact"
 
 STAGES: dict[Stage, str] = {Stage.EXTRACT: EXTRACT, Stage.EMBED: EMBED, Stage.INDEX: INDEX}
@@ -30,14 +31,24 @@ REDACTION = "redact"
 """The queue of what takes secrets out of what is stored: it needs a model, and must not stand behind a back-fill."""
 
 
+CONSOLIDATIONS = "consolidate"
+"""The queue of consolidations: by itself, since a slice may take minutes, and nothing else shall wait behind it."""
+
+
 def queue(stage: Stage, lane: Lane) -> str:
     """The queue of a stage in a lane."""
     return f"{stage.value}.{lane.value}"
 
 
-QUEUES: tuple[str, ...] = (CONTROL, REDACTION, *(queue(stage, lane) for stage in STAGES for lane in Lane))
+QUEUES: tuple[str, ...] = (
+    CONTROL,
+    REDACTION,
+    CONSOLIDATIONS,
+    *(queue(stage, lane) for stage in STAGES for lane in Lane),
+)
 
 
 def task_id(batch: str, stage: Stage, attempt: int) -> str:
-    """Ids say what a task is about. getJob finds a job's tasks by them; the store composes the same text in SQL."""
+    """Ids say what a task is about, a batch or a consolidation's job. getJob finds a batch's tasks by them; the store composes the same
+    text in SQL."""
     return f"{batch}-{stage.value}-{attempt}"

@@ -46,6 +46,10 @@ def _warm_embed(built: Runtime) -> object:
     return built.database, built.leases, built.bulk_embedder.embed(["warm up"])
 
 
+def _warm_consolidate(built: Runtime) -> object:
+    return built.database, built.consolidator, built.consolidation_leases, built.embedder
+
+
 WORKERS: dict[str, WorkerKind] = {
     # Extraction and indexing are short and mostly wait for Postgres.
     "cpu": WorkerKind(
@@ -57,6 +61,8 @@ WORKERS: dict[str, WorkerKind] = {
     ),
     # Holds a model. Its threads wait for one encoder thread, which takes what they all have as one call.
     "embed": WorkerKind((names.queue(Stage.EMBED, Lane.BULK), names.REDACTION), 3, _warm_embed),
+    # Thinks for long and holds nothing back: it has a process of its own, and embeds the little that it makes through the encoder process.
+    "consolidate": WorkerKind((names.CONSOLIDATIONS,), 2, _warm_consolidate),
 }
 
 

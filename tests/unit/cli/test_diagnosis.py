@@ -26,7 +26,7 @@ HEALTHY: dict[str, Any] = {
         "clockSkewSeconds": 0.01,
     },
     "broker": {"ok": True},
-    "workers": {"cpu": 1, "interactive": 1, "embed": 2},
+    "workers": {"cpu": 1, "interactive": 1, "embed": 2, "consolidate": 1},
     "encoder": {"ok": True, "model": "m"},
     "work": {"lanes": [], "troubledBatches": 0},
 }

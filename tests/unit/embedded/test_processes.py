@@ -113,13 +113,13 @@ def test_nobody_is_the_owner_and_beat_and_flower_see_no_database() -> None:
 def test_names_are_settings_and_kinds_are_those_of_the_command_line() -> None:
     assert {name for process in PROCESSES for name in process.settings} <= set(Settings.model_fields)
     assert set(WORKER_KINDS) == {kind.value for kind in WorkerKind}
-    assert len({process.name for process in PROCESSES}) == len(PROCESSES) == 7
+    assert len({process.name for process in PROCESSES}) == len(PROCESSES) == 8
 
 
 def test_models_run_with_passive_threads() -> None:
     models = {process.name for process in PROCESSES if process.environment.get("OMP_WAIT_POLICY") == "PASSIVE"}
 
-    assert models == {"encoder", "worker-cpu", "worker-interactive", "worker-embed"}
+    assert models == {"encoder", "worker-cpu", "worker-interactive", "worker-embed", "worker-consolidate"}
 
 
 def test_a_stop_takes_at_most_twelve_seconds() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infinicon.tasks import handlers, names
+from infinicon.tasks import handlers, names, process
 
 ROUTINE = (
     handlers.dispatch_waiting,
@@ -25,4 +25,12 @@ def test_routine_tasks_send_no_events_and_keep_no_results() -> None:
 
 
 def test_stages_are_shown_in_flower() -> None:
-    assert all(task.send_events for task in STAGES)
+    assert all(task.send_events for task in (*STAGES, handlers.consolidate_slice))
+
+
+def test_consolidations_have_a_queue_of_their_own() -> None:
+    assert handlers.consolidate_slice.name == names.CONSOLIDATE
+    assert process.WORKERS["consolidate"].queues == (names.CONSOLIDATIONS,)
+    assert [kind for kind, worker in process.WORKERS.items() if names.CONSOLIDATIONS in worker.queues] == [
+        "consolidate"
+    ]

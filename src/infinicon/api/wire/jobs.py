@@ -33,7 +33,8 @@ class GetJobRequest(Body):
 
 
 class Progress(Body):
-    """Counts of the job's episodes (of a reindex: of its slices): finished, failed, all, and where the others are."""
+    """Counts of the job's episodes: finished, failed, all, and where the others are. Of a reindex they are its slices, of a consolidation
+    the memories that it looks at."""
 
     done: int
     failed: int
@@ -47,7 +48,7 @@ class Progress(Body):
 class Job(Body):
     job_id: str
     type: str
-    """What it is about: `ingest`, `reindex`, `tombstone` or `erase`."""
+    """What it is about: `ingest`, `reindex`, `consolidate`, `tombstone` or `erase`."""
     status: JobStatusName
     created_at: Time
     updated_at: Time

@@ -19,6 +19,7 @@ class WorkerKind(StrEnum):
     cpu = "cpu"
     interactive = "interactive"
     embed = "embed"
+    consolidate = "consolidate"
 
 
 class HealthOf(StrEnum):
