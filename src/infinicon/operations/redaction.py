@@ -11,17 +11,20 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import Lock
 from typing import TypeAlias
 from uuid import UUID
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
+from infinicon.credentials import credentials
 from infinicon.domain import ActorRef, Fault, Json, ScopeKey
 from infinicon.errors import Detail, InvalidRequest, MissingDependency
 from infinicon.keyring import Keyring, SealBroken
-from infinicon.store import secrets
+from infinicon.store import policies, secrets
 from infinicon.store.database import Transaction
 
 SHORTEST = 8
@@ -52,20 +55,31 @@ def marker(secret: str) -> str:
 
 
 class Redactor:
-    """Replaces known secrets, and what `patterns` find where they are given. Immutable, safe to share between threads.
+    """Replaces known secrets. Immutable, safe to share between threads.
 
-    `values`: what to replace, by the id that the marker names. `rules`: the names that markers of `patterns` have.
+    `values`: what to replace, by the id that the marker names.
     """
 
-    def __init__(
-        self, values: Mapping[str, str] | None = None, patterns: Patterns | None = None, rules: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
         known = {value: name for name, value in sorted((values or {}).items()) if len(value) >= SHORTEST}
-        self._names = frozenset([*known.values(), *rules])
+        self._names = frozenset(known.values())
         self._markers = [marker(name) for name in known.values()]
         self._numbers = any(_NUMBER.fullmatch(value) for value in known)
         self._find = AhoCorasick(known, matchkind=MatchKind.LeftmostLongest, store_patterns=False) if known else None
-        self._patterns = patterns
+        self._patterns: Patterns | None = None
+
+    @cached_property
+    def strict(self) -> Redactor:
+        """The same, which also replaces what looks like a credential."""
+        rules = credentials()
+
+        def patterns(text: str) -> list[Edit]:
+            return [Edit(one.start, one.end, marker(one.rule)) for one in rules.find(text)]
+
+        both = copy(self)
+        both._patterns = patterns  # noqa: SLF001 -- a copy, which nobody else has seen yet
+        both._names = self._names | rules.names  # noqa: SLF001 -- the same
+        return both
 
     @property
     def idle(self) -> bool:
@@ -275,8 +289,10 @@ def current(tx: Transaction, tenant: int, keyring: Keyring) -> Redactor:
 
 def within(tx: Transaction, tenant: int, keyring: Keyring, namespaces: Iterable[int]) -> dict[int, Redactor]:
     """The same for namespaces of the tenant, with what their policies want besides. Raises MissingDependency."""
+    wanted = set(namespaces)
     secrets_only = current(tx, tenant, keyring)
-    return dict.fromkeys(namespaces, secrets_only)
+    strict = policies.redacting(tenant, tx, wanted)
+    return {namespace: secrets_only.strict if namespace in strict else secrets_only for namespace in wanted}
 
 
 def in_scope(scope: ScopeKey, tx: Transaction, keyring: Keyring) -> Redactor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict
 
 from sqlalchemy import text
@@ -22,6 +23,18 @@ WRITE = text("""
         job_retention_seconds = excluded.job_retention_seconds, event_retention_seconds = excluded.event_retention_seconds,
         updated_at = now()
 """)
+
+
+REDACTING = text("""
+    SELECT namespace FROM policies
+    WHERE tenant = :tenant AND namespace = ANY(CAST(:namespaces AS integer[])) AND redact_credentials
+""")
+
+
+def redacting(tenant: int, tx: Transaction, namespaces: Collection[int]) -> set[int]:
+    """Those of the namespaces that want what looks like a credential to be replaced."""
+    rows = tx.execute(REDACTING, {"tenant": tenant, "namespaces": sorted(namespaces)})
+    return {row.namespace for row in rows}
 
 
 def read(scope: ScopeKey, tx: Transaction) -> Policy:

@@ -98,7 +98,8 @@ HIDE = text("""
 
 EMPTY = text("""
     UPDATE memories
-    SET content = NULL, content_type = split_part(content_type, ';', 1), search_text = NULL, speaker = NULL, title = NULL, metadata = '{}', tags = '{}', filters = NULL, dedupe_key = NULL,
+    SET content = NULL, content_type = split_part(content_type, ';', 1),
+        search_text = NULL, speaker = NULL, title = NULL, metadata = '{}', tags = '{}', filters = NULL, dedupe_key = NULL,
         created_by = jsonb_build_object('id', 'erased', 'kind', created_by -> 'kind'), purge_job = NULL, renderer = NULL,
         unit_o200k_base = NULL, unit_cl100k_base = NULL, unit_chars = NULL,
         content_o200k_base = NULL, content_cl100k_base = NULL, content_chars = NULL, content_host = NULL, host_counter = NULL

@@ -35,3 +35,6 @@ GRANT EXECUTE ON FUNCTION hold_secrets(integer) TO infinicon_app;
 
 -- Jobs that take a secret out of what is stored belong to a tenant, and to no namespace.
 CREATE INDEX jobs_redact_idx ON jobs (tenant, id) WHERE type = 'redact' AND status IN ('queued', 'running');
+
+-- Whether what looks like a credential is replaced by the name of the rule that says so.
+ALTER TABLE policies ADD COLUMN redact_credentials boolean NOT NULL DEFAULT false;
