@@ -36,10 +36,9 @@ class BuiltinConsolidator:
         atoms = [at for at, memory in enumerate(memories) if memory.type is MemoryType.ATOM]
         statements = [Statement(memories[at]) for at in atoms]
         judgement = judge(statements, matrix[atoms]) if statements else Judgement()
+        unfit = judgement.unfit
         living = [
-            at
-            for at, one in enumerate(statements)
-            if one.telling and one.key not in judgement.unfit and not one.memory.disputed
+            at for at, one in enumerate(statements) if one.telling and one.key not in unfit and not one.memory.disputed
         ]
         scene = Scene(
             [statements[at] for at in living],

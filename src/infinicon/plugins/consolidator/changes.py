@@ -80,9 +80,11 @@ def _relations(old: Statement, new: Statement) -> Finding | None:
         for later in new.relations:
             if not _rival(earlier, later) or not _same_voice(old, new, frozenset(earlier.subject)):
                 continue
-            if later.marked and _nothing_left(old, new, frozenset((*earlier.subject, *earlier.value))):
+            bare = _nothing_left(old, new, frozenset((*earlier.subject, *earlier.value)))
+            if later.marked and bare:
                 return Finding(Verdict.SUPERSEDES, "changed")
-            if earlier.single and later.single and not later.marked and not earlier.marked:
+            bare = bare and _nothing_left(new, old, frozenset((*later.subject, *later.value)))
+            if earlier.single and later.single and bare and not later.marked and not earlier.marked:
                 return Finding(Verdict.DISPUTES, "contradicts")
     return None
 

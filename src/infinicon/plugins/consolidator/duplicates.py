@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from functools import lru_cache
 from itertools import pairwise
 
 from infinicon.plugins.consolidator.clauses import Mood, is_negation
@@ -50,7 +49,7 @@ def subsumes(kept: Statement, folded: Statement) -> bool:
         return False
     if not kept.short or not folded.short:
         return kept.flat == folded.flat and _near_in_time(kept, folded)
-    long, short = _forms(kept), _forms(folded)
+    long, short = kept.forms, folded.forms
     if long == short:
         same = bool(long) and (_near_in_time(kept, folded) or _lasts(folded))
     else:
@@ -85,16 +84,6 @@ def _completest_first(statement: Statement) -> tuple[int, object, str]:
 def _covers(kept: Statement, folded: Statement) -> bool:
     """Whether tags and title of the one to be folded are the other's as well."""
     return set(folded.memory.tags) <= set(kept.memory.tags) and folded.memory.title in {None, kept.memory.title}
-
-
-def _forms(statement: Statement) -> tuple[str, ...]:
-    """Words as they stand, but for the forms of "to be" and the writing of numbers."""
-    return tuple(_form(word) for word in statement.said)
-
-
-@lru_cache(8_192)
-def _form(word: Word) -> str:
-    return word.stem if word.kind is not Kind.WORD or word.stem in {"be", "was"} else word.said
 
 
 def _adds_only(kept: Statement, folded: Statement, long: Sequence[str], short: Sequence[str]) -> bool:

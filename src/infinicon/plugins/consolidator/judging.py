@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +11,11 @@ from infinicon.plugins.consolidator.duplicates import duplicates
 from infinicon.plugins.consolidator.neighbours import Matrix, Pair, by_identity, by_words, nearest
 from infinicon.plugins.consolidator.statements import Statement
 from infinicon.ports import Dispute, Duplicate, Supersession
+
+MOST_SUPERSEDED = 4
+"""One statement that takes the place of more than these is about a kind of thing: "the ticket price is now $5"."""
+MOST_DISPUTED = 2
+"""As above: where everything contradicts everything, many things go by one description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,39 +36,44 @@ class Judgement:
 
 def judge(statements: Sequence[Statement], matrix: Matrix) -> Judgement:
     pairs = sorted(_pairs(statements, matrix))
-    superseded: dict[str, tuple[Statement, str]] = {}
-    disputes: dict[Pair, str] = {}
-    for first, second in pairs:
-        found = _ordered(statements[first], statements[second])
-        if found is None:
-            continue
-        old, new, finding = found
-        if finding.verdict is Verdict.DISPUTES:
-            if not (old.memory.disputed and new.memory.disputed):
-                disputes[first, second] = finding.reason
-        elif old.key not in superseded or (new.time, new.key) < _rank(superseded[old.key][0]):
-            superseded[old.key] = (new, finding.reason)
-    changed = {*superseded, *(new.key for new, _ in superseded.values())}
-    contested = [
-        Dispute(statements[first].key, statements[second].key, reason)
-        for (first, second), reason in disputes.items()
-        if statements[first].key not in superseded and statements[second].key not in superseded
-    ]
-    changed |= {key for one in contested for key in (one.first, one.second)}
+    supersessions, disputes = _changes(statements, pairs)
+    # What changed, or is in doubt, is no echo: "I live in Rome", said again after a move, is news.
+    changed = {key for one in supersessions for key in (one.old, one.new)}
+    changed |= {key for one in disputes for key in (one.first, one.second)}
     near: dict[str, list[Statement]] = defaultdict(list)
     for first, second in pairs:
-        if statements[first].key not in changed and statements[second].key not in changed:
-            near[statements[first].key].append(statements[second])
-            near[statements[second].key].append(statements[first])
-    free = [one for one in statements if one.key in near and not one.memory.disputed]
-    return Judgement(
-        [
-            Supersession(old, new.key, reason)
-            for old, (new, reason) in sorted(superseded.items(), key=lambda one: one[0])
-        ],
-        contested,
-        duplicates(free, near),
-    )
+        one, other = statements[first], statements[second]
+        if one.key not in changed and other.key not in changed and not (one.memory.disputed or other.memory.disputed):
+            near[one.key].append(other)
+            near[other.key].append(one)
+    return Judgement(supersessions, disputes, duplicates([one for one in statements if one.key in near], near))
+
+
+def _changes(statements: Sequence[Statement], pairs: Sequence[Pair]) -> tuple[list[Supersession], list[Dispute]]:
+    """Each old one with the next that takes its place, and disputes between those that stay."""
+    found = [one for first, second in pairs if (one := _ordered(statements[first], statements[second])) is not None]
+    next_ones: dict[str, tuple[Statement, str]] = {}
+    for old, new, finding in found:
+        if finding.verdict is Verdict.SUPERSEDES and (
+            old.key not in next_ones or _rank(new) < _rank(next_ones[old.key][0])
+        ):
+            next_ones[old.key] = (new, finding.reason)
+    taken = Counter(new.key for new, _ in next_ones.values())
+    supersessions = [
+        Supersession(old, new.key, reason)
+        for old, (new, reason) in sorted(next_ones.items(), key=lambda one: one[0])
+        if taken[new.key] <= MOST_SUPERSEDED
+    ]
+    gone = {one.old for one in supersessions}
+    disputes = [
+        Dispute(min(old.key, new.key), max(old.key, new.key), finding.reason)
+        for old, new, finding in found
+        if finding.verdict is Verdict.DISPUTES
+        and gone.isdisjoint({old.key, new.key})
+        and not (old.memory.disputed and new.memory.disputed)
+    ]
+    sides = Counter(key for one in disputes for key in (one.first, one.second))
+    return supersessions, [one for one in disputes if max(sides[one.first], sides[one.second]) <= MOST_DISPUTED]
 
 
 def _rank(statement: Statement) -> tuple[object, str]:

@@ -23,7 +23,10 @@ _SKIPPED = frozenset(
     """.split()
 )
 _NO_SUBJECT = frozenset(
-    "he she it they you this that these those there who which what here everything something nothing one someone anyone all".split()
+    """
+    he she it they you his her its their your this that these those there who which what here everything something nothing one someone
+    anyone all
+    """.split()
 )
 _ARTICLES = frozenset({"the", "a", "an"})
 """Who lives somewhere is "I", "Rosa" or "my sister", never "the boiler"."""

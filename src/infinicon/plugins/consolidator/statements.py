@@ -59,6 +59,13 @@ class Statement:
         return [word for word in self.words if word.said != BOUND and word.kind is not Kind.LIGHT]
 
     @cached_property
+    def forms(self) -> tuple[str, ...]:
+        """Words as they stand, but for the forms of "to be" and the writing of numbers."""
+        return tuple(
+            word.stem if word.kind is not Kind.WORD or word.stem in {"be", "was"} else word.said for word in self.said
+        )
+
+    @cached_property
     def clauses(self) -> list[Clause]:
         return clauses(self.words)
 
