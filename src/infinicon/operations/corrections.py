@@ -1,7 +1,8 @@
 """Corrections: what a person or an agent says of memory that is there, at ingest or by name.
 
 A memory that is superseded keeps its provenance and its links; queries return it where a filter asks for it. What only superseded
-episodes say is superseded with them.
+episodes say is superseded with them, and what only disputed ones say is disputed. An episode that says what was superseded, disputed or
+tombstoned by itself is not shown whole where that may not be shown (docs/decisions/0018).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from infinicon.domain import (
 )
 from infinicon.errors import InvalidRequest, NotFound
 from infinicon.operations import scopes
-from infinicon.store import backlog, corrections, events
+from infinicon.store import backlog, consolidation_changes, corrections, events
 from infinicon.store.corrections import Changed, Edge
 from infinicon.store.database import Database, Transaction, retry_conflicts
 
@@ -100,7 +101,10 @@ def dispute(database: Database, caller: Caller, scope: Scope, refs: Sequence[Mem
             raise InvalidRequest("what is pending, failed or superseded is not disputed", details={"field": "refs"})
         edge = Edge(LinkType.CONTRADICTS, first.id, first.type, second.id, second.type)
         corrections.insert(key, tx, [edge], Status.ACTIVE)
-        changed = corrections.set_status(key.tenant, tx, {first.id, second.id}, Status.DISPUTED, [Status.ACTIVE])
+        ends = {first.id, second.id}
+        ends |= corrections.stated(key.tenant, tx, ends)
+        corrections.hold(key.tenant, tx, ends)
+        changed = corrections.set_status(key.tenant, tx, ends, Status.DISPUTED, [Status.ACTIVE])
         events.append(key.tenant, tx, [_event(EventType.MEMORY_DISPUTED, one) for one in changed])
         return _standing(key, tx, refs)
 
@@ -135,6 +139,7 @@ def resolve(
             retired = corrections.retire(key.tenant, tx, losers)
         still = {end for edge in corrections.contradictions(key, tx, ends).values() for end, _ in _ends(edge)}
         corrections.set_status(key.tenant, tx, ends.keys() - still, Status.ACTIVE, [Status.DISPUTED])
+        consolidation_changes.revive(key.tenant, tx, corrections.stated(key.tenant, tx, ends.keys() - still))
         backlog.leave(key.tenant, tx, {one.id for one in retired})
         events.append(key.tenant, tx, [superseded(one) for one in retired])
         return _standing(key, tx, refs)

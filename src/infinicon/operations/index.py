@@ -58,9 +58,11 @@ def _commit(
         held = slices.of_batch(ref.tenant, tx, ref.batch)
         cleared = [(part.namespace, slices.clear(ref.tenant, tx, ref.batch, part)) for part in held]
         restated = consolidation_changes.restated(ref.tenant, tx, ref.batch)
+        again = corrections.stated_anew(ref.tenant, tx, ref.batch)
         active, finished, added = spaces.publish(ref.tenant, tx, ref.batch, terms)
         consolidation_changes.undo(ref.tenant, tx, restated)
-        revived = consolidation_changes.revive(ref.tenant, tx, {memory for _, memory in restated})
+        revived = consolidation_changes.revive(ref.tenant, tx, again)
+        corrections.freshen(ref.tenant, tx, again)
         retired = corrections.apply(ref.tenant, tx, {memory.id for memory in active})
         batches.close(ref.tenant, tx, ref.batch, token)
         jobs.count(ref.tenant, tx, finished, {}, {})

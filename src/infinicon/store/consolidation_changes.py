@@ -1,6 +1,7 @@
 """What consolidation jobs changed, and how it is taken back: by a person, or because what took a memory's place is gone.
 
-A memory that gave way is active again when nothing that lives stands in its place any more, and somebody still says what it says.
+A memory that gave way is active again when nothing that lives stands in its place any more, and somebody still says what it says. An
+atom that only disputed episodes say is disputed with them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from infinicon.domain import MemoryType, Status
+from infinicon.store import retractions
 from infinicon.store.corrections import Changed
 from infinicon.store.database import Transaction
 
@@ -99,7 +101,11 @@ REVIVE = text("""
                EXISTS (SELECT FROM links l
                        JOIN memories o ON o.tenant = l.tenant AND o.id = CASE WHEN l.from_id = m.id THEN l.to_id ELSE l.from_id END
                        WHERE l.tenant = m.tenant AND (l.from_id = m.id OR l.to_id = m.id) AND l.link_type = 'contradicts'
-                         AND l.status = 'active' AND o.status IN ('active', 'disputed')) AS contradicted
+                         AND l.status = 'active' AND o.status IN ('active', 'disputed'))
+               OR (m.type = 'atom'
+                   AND NOT EXISTS (SELECT FROM links l JOIN memories e ON e.tenant = l.tenant AND e.id = l.to_id
+                                   WHERE l.tenant = m.tenant AND l.from_id = m.id AND l.link_type = 'derived_from'
+                                     AND e.status NOT IN ('tombstoned', 'superseded', 'failed', 'disputed'))) AS contradicted
         FROM memories m
         WHERE m.tenant = :tenant AND m.id = ANY(CAST(:ids AS uuid[])) AND m.status IN ('superseded', 'disputed')
           AND (m.type <> 'atom'
@@ -176,6 +182,7 @@ def revive(tenant: int, tx: Transaction, memories: Collection[UUID]) -> list[Cha
     tx.execute(HOLD, key)
     rows = tx.execute(REVIVE, key).all()
     revived = [Changed(row.id, MemoryType(row.type), row.namespace, row.agent_id, row.session_id) for row in rows]
+    retractions.mark(tenant, tx, [one.id for one in revived])
     if revived:
         active = sorted(row.id for row in rows if row.status == Status.ACTIVE)
         tx.execute(SETTLE, {"tenant": tenant, "ids": sorted(one.id for one in revived), "active": active})

@@ -14,6 +14,7 @@ from sqlalchemy import text
 
 from infinicon.domain import LinkType, MemoryType, ScopeKey, Status
 from infinicon.ids import new_id
+from infinicon.store import retractions
 from infinicon.store.database import Transaction
 
 
@@ -81,6 +82,19 @@ STATED = text("""
           SELECT FROM links o JOIN memories m ON m.tenant = o.tenant AND m.id = o.to_id
           WHERE o.tenant = l.tenant AND o.from_id = l.from_id AND o.link_type = 'derived_from'
             AND o.to_id <> ALL(CAST(:ids AS uuid[])) AND m.status NOT IN ('tombstoned', 'superseded', 'failed'))
+""")
+
+STATED_ANEW = text("""
+    SELECT DISTINCT m.id
+    FROM queued_episodes q
+    JOIN links l ON l.tenant = q.tenant AND l.to_id = q.episode AND l.link_type = 'derived_from'
+    JOIN memories m ON m.tenant = l.tenant AND m.id = l.from_id
+    WHERE q.tenant = :tenant AND q.batch = :batch AND m.type = 'atom'
+      AND (m.status IN ('superseded', 'disputed') OR (m.stale AND m.status <> 'tombstoned'))
+""")
+
+FRESHEN = text("""
+    UPDATE memories SET stale = false, updated_at = now() WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND stale
 """)
 
 SUPERSEDE = text("""
@@ -158,17 +172,33 @@ def apply(tenant: int, tx: Transaction, active: Collection[UUID]) -> list[Change
     retired = {row.id for row in tx.execute(RETIRED, key)}
     if not retired:
         return []
-    changed = retire(tenant, tx, retired)
     tx.execute(CONFIRM, key)
-    return changed
+    return retire(tenant, tx, retired)
+
+
+def stated(tenant: int, tx: Transaction, episodes: Collection[UUID]) -> set[UUID]:
+    """The atoms that these say and nobody else does who holds."""
+    return {row.id for row in tx.execute(STATED, {"tenant": tenant, "ids": sorted(episodes)})}
+
+
+def stated_anew(tenant: int, tx: Transaction, batch: UUID) -> set[UUID]:
+    """Atoms that hold no more, or not for sure, or are stale, and that an episode of the batch says again."""
+    return {row.id for row in tx.execute(STATED_ANEW, {"tenant": tenant, "batch": batch})}
+
+
+def freshen(tenant: int, tx: Transaction, memories: Collection[UUID]) -> None:
+    """These have a source that lives: they are not stale."""
+    if memories:
+        tx.execute(FRESHEN, {"tenant": tenant, "ids": sorted(memories)})
 
 
 def retire(tenant: int, tx: Transaction, ids: Collection[UUID]) -> list[Changed]:
     """Supersede memories, and what nobody else says any more."""
-    stated = {row.id for row in tx.execute(STATED, {"tenant": tenant, "ids": sorted(ids)})}
-    going = sorted({*ids, *stated})
+    going = sorted({*ids, *stated(tenant, tx, ids)})
     hold(tenant, tx, going)
-    return [_changed(row) for row in tx.execute(SUPERSEDE, {"tenant": tenant, "ids": going})]
+    changed = [_changed(row) for row in tx.execute(SUPERSEDE, {"tenant": tenant, "ids": going})]
+    retractions.mark(tenant, tx, [one.id for one in changed])
+    return changed
 
 
 def set_status(
@@ -176,7 +206,9 @@ def set_status(
 ) -> list[Changed]:
     """Give held memories another status, where they have one of these."""
     rows = tx.execute(SET_STATUS, {"tenant": tenant, "ids": sorted(ids), "status": status, "was": list(was)})
-    return [_changed(row) for row in rows]
+    changed = [_changed(row) for row in rows]
+    retractions.mark(tenant, tx, [one.id for one in changed])
+    return changed
 
 
 def contradictions(scope: ScopeKey, tx: Transaction, ids: Collection[UUID]) -> dict[UUID, Edge]:

@@ -1,7 +1,9 @@
 """Which memories may be shown: those of the scope that live, in the states and under the filters that were asked for.
 
 A derived memory has the metadata and tags of its first source only, so those of any living source of it count as well. An episode that
-an atom says in full has no rows of its own: where filters let it pass and not the atom, it is found by the atom's rows.
+an atom says in full has no rows of its own: where it may be shown and the atom may not, it is found by the atom's rows.
+
+An episode that says what was retracted is shown only where what was retracted may be (docs/decisions/0018).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from infinicon.domain import MemoryFilters, MemoryType, ScopeKey, Status
+from infinicon.domain import SEARCHABLE, MemoryFilters, MemoryType, ScopeKey, Status
 from infinicon.store.database import Transaction
 
 FEW_MEMORIES = 2_000
@@ -38,7 +40,10 @@ class Candidate:
 CANDIDATES = text("""
     WITH found AS (
         SELECT s.row_id, m.id, m.type, m.status, m.stale, m.agent_id, m.session_id,
-               m.status = ANY(CAST(:statuses AS text[]))
+               m.status = ANY(CAST(:statuses AS text[])) AND (NOT m.stale OR CAST(:stale AS boolean))
+               AND (m.type <> 'episode'
+                    OR NOT EXISTS (SELECT FROM links r WHERE r.tenant = :tenant AND r.to_id = m.id AND r.retracted IS NOT NULL
+                                     AND r.retracted <> ALL(CAST(:statuses AS text[]))))
                AND (CAST(:types AS text[]) IS NULL OR m.type = ANY(CAST(:types AS text[])))
                AND (CAST(:created_after AS timestamptz) IS NULL OR m.created_at > :created_after)
                AND (CAST(:created_before AS timestamptz) IS NULL OR m.created_at < :created_before)
@@ -55,8 +60,8 @@ CANDIDATES = text("""
         JOIN memories m ON m.tenant = s.tenant AND m.id = s.memory
         WHERE s.tenant = :tenant AND s.row_id = ANY(CAST(:rows AS bigint[]))
           AND m.namespace = :namespace
-          AND m.status IN ('active', 'disputed', 'superseded') AND (m.status = 'active' OR m.status = ANY(CAST(:statuses AS text[])))
-          AND (m.expires_at IS NULL OR m.expires_at > now()) AND (NOT m.stale OR CAST(:stale AS boolean))
+          AND m.status IN ('active', 'disputed', 'superseded')
+          AND (m.expires_at IS NULL OR m.expires_at > now())
           AND (CAST(:agent_id AS text) IS NULL OR m.agent_id = :agent_id)
           AND (CAST(:session_id AS text) IS NULL OR m.session_id = :session_id)
           AND (CAST(:filters AS jsonb) IS NULL OR m.filters @> CAST(:filters AS jsonb))
@@ -70,6 +75,8 @@ CANDIDATES = text("""
     WHERE CAST(:whole AS boolean) AND NOT f.fits AND e.type = 'episode' AND e.namespace = :namespace
       AND e.status IN ('active', 'disputed', 'superseded') AND e.status = ANY(CAST(:statuses AS text[]))
       AND (e.expires_at IS NULL OR e.expires_at > now()) AND (NOT e.stale OR CAST(:stale AS boolean))
+      AND NOT EXISTS (SELECT FROM links r WHERE r.tenant = :tenant AND r.to_id = e.id AND r.retracted IS NOT NULL
+                        AND r.retracted <> ALL(CAST(:statuses AS text[])))
       AND (CAST(:agent_id AS text) IS NULL OR e.agent_id = :agent_id)
       AND (CAST(:session_id AS text) IS NULL OR e.session_id = :session_id)
       AND (CAST(:filters AS jsonb) IS NULL OR e.filters @> CAST(:filters AS jsonb))
@@ -120,6 +127,9 @@ LISTED = text("""
     WHERE m.tenant = :tenant AND m.namespace = :namespace AND m.id = ANY(CAST(:memories AS uuid[]))
       AND m.status IN ('active', 'disputed', 'superseded') AND m.status = ANY(CAST(:statuses AS text[]))
       AND (m.expires_at IS NULL OR m.expires_at > now()) AND (NOT m.stale OR CAST(:stale AS boolean))
+      AND (m.type <> 'episode'
+           OR NOT EXISTS (SELECT FROM links r WHERE r.tenant = :tenant AND r.to_id = m.id AND r.retracted IS NOT NULL
+                            AND r.retracted <> ALL(CAST(:statuses AS text[]))))
       AND (CAST(:agent_id AS text) IS NULL OR m.agent_id = :agent_id)
       AND (CAST(:session_id AS text) IS NULL OR m.session_id = :session_id)
       AND (CAST(:filters AS jsonb) IS NULL OR m.filters @> CAST(:filters AS jsonb))
@@ -168,7 +178,7 @@ def _candidate(row: Any) -> Candidate:
 
 
 def _asked(scope: ScopeKey, filters: MemoryFilters) -> dict[str, Any]:
-    """What the statements have in common. Stand-ins for whole episodes are looked for only where an atom can fail and they can pass."""
+    """What the statements have in common. Stand-ins for whole episodes are looked for only where they can pass."""
     types = filters.types
     return {
         "tenant": scope.tenant,
@@ -176,7 +186,7 @@ def _asked(scope: ScopeKey, filters: MemoryFilters) -> dict[str, Any]:
         "agent_id": scope.agent_id,
         "session_id": scope.session_id,
         "filters": None if scope.named.filters is None else json.dumps(scope.named.filters),
-        "statuses": sorted(filters.statuses),
+        "statuses": sorted(filters.statuses & SEARCHABLE),
         "types": None if types is None else sorted(types),
         "created_after": filters.created_after,
         "created_before": filters.created_before,
@@ -184,11 +194,5 @@ def _asked(scope: ScopeKey, filters: MemoryFilters) -> dict[str, Any]:
         "metadata": json.dumps(filters.metadata or {}),
         "tags": sorted(filters.tags),
         "stale": filters.stale,
-        "whole": (types is None or MemoryType.EPISODE in types)
-        and (
-            (types is not None and MemoryType.ATOM not in types)
-            or filters.created_after is not None
-            or filters.created_before is not None
-            or Status.ACTIVE not in filters.statuses
-        ),
+        "whole": types is None or MemoryType.EPISODE in types,
     }

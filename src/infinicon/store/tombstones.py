@@ -14,6 +14,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from infinicon.domain import Cascade, MemoryType, ScopeKey, Status
+from infinicon.store import retractions
 from infinicon.store.database import Transaction
 
 
@@ -211,6 +212,7 @@ def hide(
         },
     )
     tx.execute(HIDE, {**key, "job": job})
+    retractions.mark(tenant, tx, ids)
     left: dict[UUID, int] = {}
     for row in tx.execute(LEAVE_QUEUE, key):
         if row.pending:

@@ -19,7 +19,7 @@ MEMORIES = """
            expires_at IS NOT NULL AND expires_at <= now(), filters
     FROM memories WHERE tenant = %s AND namespace = %s
 """
-LINKS = "SELECT from_id, to_id, whole FROM links WHERE tenant = %s AND namespace = %s AND link_type = 'derived_from'"
+LINKS = "SELECT from_id, to_id, whole, retracted FROM links WHERE tenant = %s AND namespace = %s AND link_type = 'derived_from'"
 ROWS = "SELECT row_id, memory FROM space_rows WHERE tenant = %s AND namespace = %s"
 LIVING = {"active", "disputed", "superseded"}
 
@@ -69,7 +69,12 @@ class World:
         ((self.namespace,),) = sql("SELECT id FROM namespaces WHERE tenant = %s AND name = %s", tenant, name)
         key = (tenant, self.namespace)
         self.memories = {row[0]: Row(*row) for row in sql(MEMORIES, *key)}
-        self.links = [(derived, source, whole) for derived, source, whole in sql(LINKS, *key)]
+        links = sql(LINKS, *key)
+        self.links = [(derived, source, whole) for derived, source, whole, _ in links]
+        self.retracted: dict[UUID, set[str]] = {}
+        for _, source, _, retracted in links:
+            if retracted is not None:
+                self.retracted.setdefault(source, set()).add(retracted)
         self.rows: dict[UUID, list[int]] = {}
         for row, memory in sql(ROWS, *key):
             self.rows.setdefault(memory, []).append(row)
@@ -84,6 +89,7 @@ class World:
             row.lives
             and (not row.stale or filters.stale)
             and Status(row.status) in filters.statuses
+            and self.retracted.get(row.id, set()) <= filters.statuses - {Status.TOMBSTONED}
             and scope.agent_id in {None, row.agent_id}
             and scope.session_id in {None, row.session_id}
             and (scope.filters is None or contains(row.filters, scope.filters))
@@ -98,9 +104,7 @@ class World:
 
     def lends(self, atom: Row, scope: Scope, filters: MemoryFilters) -> bool:
         """Whether an atom is there to be found, but not let through: then an episode that it says in full may stand in its place."""
-        there = atom.lives and (not atom.stale or filters.stale)
-        asked = atom.status == "active" or Status(atom.status) in filters.statuses
-        return there and asked and not self.passes(atom, scope, filters)
+        return atom.lives and not self.passes(atom, scope, filters)
 
     def answer(self, question: str, scope: Scope, filters: MemoryFilters) -> list[tuple[UUID, float]]:
         """The whole answer: ids and scores."""

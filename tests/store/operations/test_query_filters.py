@@ -247,6 +247,9 @@ def random_store(pipeline: Pipeline, sql: Sql, seed: int) -> None:
             tenant,
             memory,
         )
+    for (link,) in sql("SELECT id FROM links WHERE tenant = %s ORDER BY id", tenant):
+        retracted = dice.choice((None,) * 12 + ("disputed", "superseded", "tombstoned"))
+        sql("UPDATE links SET retracted = %s WHERE tenant = %s AND id = %s", retracted, tenant, link)
 
 
 FILTERS = st.builds(
