@@ -50,6 +50,7 @@ def rows(tenant: int, namespace: int, model: int, some: UUID) -> dict[str, dict[
         "queued_episodes": {**here, **lane, "episode": some, "job": some, "state": "failed", "tokens": 1},
         "consolidation_scopes": {**here, "width": "agent"},
         "consolidation_backlog": {"tenant": tenant, "memory": some, "scope": 1},
+        "consolidation_windows": {"tenant": tenant, "scope": 1, "window_at": "epoch", "due_for": "idle"},
         "consolidation_runs": {"tenant": tenant, "job": some, "urgent": False},
         "consolidation_changes": {"tenant": tenant, "job": some, "kind": "created", "memory": some, "other": some}
         | {"was": "active"},
@@ -218,8 +219,10 @@ def test_what_the_sweeper_may_read_is_ids_states_and_times(sql: Sql) -> None:
     assert {name: columns for name, columns in readable.items() if name not in whole} == {
         "consolidation_scopes": [
             *("due_at", "failures", "id", "job", "last_indexed_at", "last_run_at", "namespace", "oldest_at", "tenant"),
-            "waiting",
+            *("waiting", "window_at"),
         ],
+        "consolidation_windows": ["opened_at", "scope", "tenant", "window_at"],
+        "heartbeats": ["beat_at", "name"],
         "consolidation_runs": [
             *("attempt", "created_at", "faults", "job", "lease", "lease_until", "not_before", "published_at"),
             *("publishes", "state", "tenant", "urgent"),

@@ -39,7 +39,7 @@ TOMBSTONE = operation(
 )
 GET_POLICY = operation(
     "getPolicy",
-    "How long a namespace keeps things",
+    "How long a namespace keeps things, and when it is consolidated",
     reply=PolicyReply,
     permission=Permission.ADMIN,
     statuses=(400, 401, 403, 429, 500, 503),
@@ -47,12 +47,15 @@ GET_POLICY = operation(
 )
 SET_POLICY = operation(
     "setPolicy",
-    "Change how long a namespace keeps things",
+    "Change how long a namespace keeps things, and when it is consolidated",
     request=PolicyRequest,
     reply=PolicyReply,
     permission=Permission.ADMIN,
     statuses=WITH_BODY,
-    example={"scope": SCOPE, "policy": {"auditSeconds": 86400, "defaultExpirySeconds": None}},
+    example={
+        "scope": SCOPE,
+        "policy": {"auditSeconds": 86400, "defaultExpirySeconds": None, "consolidationSchedule": "0 3 * * *"},
+    },
 )
 ERASE = operation(
     "erase",

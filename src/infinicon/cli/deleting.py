@@ -12,18 +12,11 @@ from infinicon.cli import exits
 from infinicon.cli.client import Client, Wire
 from infinicon.cli.connection import database
 from infinicon.cli.faults import WrongUsage
-from infinicon.cli.key_management import seconds
-from infinicon.cli.output import note, show_json, table, visible
+from infinicon.cli.output import note, show_json, visible
 from infinicon.cli.reading import refs_of
 
 POLL_SECONDS = 1.0
 DELETABLE = ("episode", "atom", "consolidation")
-POLICY = {
-    "audit": "auditSeconds",
-    "default-expiry": "defaultExpirySeconds",
-    "job-retention": "jobRetentionSeconds",
-    "event-retention": "eventRetentionSeconds",
-}
 OUT_OF_REACH = (
     "backups and replicas, and the write-ahead log that was archived",
     "copies that clients, exports and other systems have made",
@@ -105,35 +98,6 @@ def erase(
         note(f"watch it: infinicon jobs {job['jobId']} --namespace {visible(scope['namespaceId'])} --watch")
     elif job["status"] != "completed":
         sys.exit(exits.FAILED)
-
-
-def changes_of(pairs: Sequence[str]) -> Wire:
-    """Members of the policy by their names on the wire. Raises WrongUsage."""
-    changes: Wire = {}
-    for pair in pairs:
-        name, _, value = pair.partition("=")
-        if name not in POLICY:
-            raise WrongUsage("that is no member of a policy", f"one of {', '.join(POLICY)}, as NAME=TIME")
-        none = 0 if name == "audit" else None
-        changes[POLICY[name]] = none if value == "none" else seconds(value)
-    return changes
-
-
-def change_policy(client: Client, scope: Wire, changes: Wire, *, as_json: bool) -> None:
-    _policy(client.post("/v0/policy", {"scope": scope, "policy": changes}), as_json=as_json)
-
-
-def show_policy(client: Client, scope: Wire, *, as_json: bool) -> None:
-    names = ("tenantId", "namespaceId")
-    _policy(client.get("/v0/policy", {name: scope[name] for name in names}), as_json=as_json)
-
-
-def _policy(reply: Wire, *, as_json: bool) -> None:
-    if as_json:
-        show_json(reply)
-        return
-    found = reply["policy"]
-    table(("member", "seconds"), [(name, str(found.get(wire, "as the house has it"))) for name, wire in POLICY.items()])
 
 
 def verify(data_dir: Path | None, *, rewrite: bool, as_json: bool) -> None:

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import asdict
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import text
 
-from infinicon.domain import Policy, ScopeKey
+from infinicon.domain import Policy, ScopeKey, Width
 from infinicon.store.database import Transaction
 
 READ = text("""
-    SELECT audit_seconds, default_expiry_seconds, job_retention_seconds, event_retention_seconds
+    SELECT audit_seconds, default_expiry_seconds, job_retention_seconds, event_retention_seconds, consolidation_width,
+           consolidation_crontab, consolidation_every_seconds, consolidation_threshold, consolidation_max_age_seconds,
+           consolidation_idle_seconds, redact_credentials
     FROM policies WHERE tenant = :tenant AND namespace = :namespace
 """)
 
 WRITE = text("""
-    INSERT INTO policies (tenant, namespace, audit_seconds, default_expiry_seconds, job_retention_seconds, event_retention_seconds)
-    VALUES (:tenant, :namespace, :audit_seconds, :default_expiry_seconds, :job_retention_seconds, :event_retention_seconds)
+    INSERT INTO policies (tenant, namespace, audit_seconds, default_expiry_seconds, job_retention_seconds, event_retention_seconds,
+                          consolidation_width, consolidation_crontab, consolidation_times, consolidation_every_seconds,
+                          consolidation_threshold, consolidation_max_age_seconds, consolidation_idle_seconds, redact_credentials)
+    VALUES (:tenant, :namespace, :audit, :expiry, :jobs, :events, :width, :crontab, CAST(:times AS bigint[]), :every, :threshold, :age,
+            :idle, :credentials)
     ON CONFLICT (tenant, namespace) DO UPDATE
     SET audit_seconds = excluded.audit_seconds, default_expiry_seconds = excluded.default_expiry_seconds,
         job_retention_seconds = excluded.job_retention_seconds, event_retention_seconds = excluded.event_retention_seconds,
-        updated_at = now()
+        consolidation_width = excluded.consolidation_width, consolidation_crontab = excluded.consolidation_crontab,
+        consolidation_times = excluded.consolidation_times, consolidation_every_seconds = excluded.consolidation_every_seconds,
+        consolidation_threshold = excluded.consolidation_threshold,
+        consolidation_max_age_seconds = excluded.consolidation_max_age_seconds,
+        consolidation_idle_seconds = excluded.consolidation_idle_seconds,
+        redact_credentials = excluded.redact_credentials, updated_at = now()
 """)
 
 
@@ -40,9 +49,41 @@ def redacting(tenant: int, tx: Transaction, namespaces: Collection[int]) -> set[
 def read(scope: ScopeKey, tx: Transaction) -> Policy:
     """The policy of the scope's namespace."""
     row = tx.execute(READ, {"tenant": scope.tenant, "namespace": scope.namespace}).one_or_none()
-    return Policy() if row is None else Policy(*row)
+    if row is None:
+        return Policy()
+    return Policy(
+        row.audit_seconds,
+        row.default_expiry_seconds,
+        row.job_retention_seconds,
+        row.event_retention_seconds,
+        Width(row.consolidation_width),
+        row.consolidation_every_seconds if row.consolidation_crontab is None else row.consolidation_crontab,
+        row.consolidation_threshold,
+        row.consolidation_max_age_seconds,
+        row.consolidation_idle_seconds,
+        row.redact_credentials,
+    )
 
 
-def write(scope: ScopeKey, tx: Transaction, policy: Policy) -> None:
-    """Put it in the place of the former one."""
-    tx.execute(WRITE, {"tenant": scope.tenant, "namespace": scope.namespace, **asdict(policy)})
+def write(scope: ScopeKey, tx: Transaction, policy: Policy, times: Sequence[int] | None = None) -> None:
+    """Put it in the place of the former one. `times`: what its crontab says, as bits; None where it has none."""
+    schedule = policy.consolidation_schedule
+    tx.execute(
+        WRITE,
+        {
+            "tenant": scope.tenant,
+            "namespace": scope.namespace,
+            "audit": policy.audit_seconds,
+            "expiry": policy.default_expiry_seconds,
+            "jobs": policy.job_retention_seconds,
+            "events": policy.event_retention_seconds,
+            "width": policy.consolidation_width.value,
+            "crontab": schedule if isinstance(schedule, str) else None,
+            "times": None if times is None else list(times),
+            "every": schedule if isinstance(schedule, int) else None,
+            "threshold": policy.consolidation_threshold,
+            "age": policy.consolidation_max_age_seconds,
+            "idle": policy.consolidation_idle_seconds,
+            "credentials": policy.redact_credentials,
+        },
+    )

@@ -27,10 +27,28 @@ def test_an_erasure_is_a_job_that_leaves_nothing(client: Client, http: httpx.Cli
 
 
 def test_a_policy_changes_member_by_member(client: Client, http: httpx.Client) -> None:
-    assert http.get("/v0/policy", params=client.scope).json() == {"policy": {"auditSeconds": 0}}
+    assert http.get("/v0/policy", params=client.scope).json() == {
+        "policy": {"auditSeconds": 0, "consolidationWidth": "agent"}
+    }
     client.post("/v0/policy", {"policy": {"auditSeconds": 60, "defaultExpirySeconds": 3600}})
     reply = client.post("/v0/policy", {"policy": {"defaultExpirySeconds": None}})
-    assert reply == {"policy": {"auditSeconds": 60}} == http.get("/v0/policy", params=client.scope).json()
+    assert reply == {"policy": {"auditSeconds": 60, "consolidationWidth": "agent"}}
+    assert reply == http.get("/v0/policy", params=client.scope).json()
+
+
+def test_a_policy_says_when_to_consolidate(client: Client, http: httpx.Client) -> None:
+    wanted = {
+        "consolidationWidth": "session",
+        "consolidationSchedule": " 0  3 * * mon-fri",
+        "consolidationThreshold": 200,
+        "consolidationMaxAgeSeconds": 3600,
+        "consolidationIdleSeconds": 600,
+    }
+    reply = client.post("/v0/policy", {"policy": wanted})
+    assert reply["policy"] == {"auditSeconds": 0, **wanted, "consolidationSchedule": "0 3 * * mon-fri"}
+    reply = client.post("/v0/policy", {"policy": {"consolidationSchedule": 900, "consolidationIdleSeconds": None}})
+    assert (reply["policy"]["consolidationSchedule"], "consolidationIdleSeconds" in reply["policy"]) == (900, False)
+    assert reply == http.get("/v0/policy", params=client.scope).json()
 
 
 @pytest.mark.parametrize(
@@ -41,6 +59,17 @@ def test_a_policy_changes_member_by_member(client: Client, http: httpx.Client) -
         ("/v0/policy", {"policy": {"auditSeconds": None}}, "policy.auditSeconds"),
         ("/v0/policy", {"policy": {"defaultExpirySeconds": 0}}, "policy.defaultExpirySeconds"),
         ("/v0/policy", {"policy": {"eventRetentionSeconds": 10**12}}, "policy.eventRetentionSeconds"),
+        ("/v0/policy", {"policy": {"consolidationSchedule": "0 3 * *"}}, "policy.consolidationSchedule"),
+        ("/v0/policy", {"policy": {"consolidationSchedule": "61 3 * * *"}}, "policy.consolidationSchedule"),
+        ("/v0/policy", {"policy": {"consolidationSchedule": 0}}, "policy.consolidationSchedule"),
+        ("/v0/policy", {"policy": {"consolidationSchedule": True}}, "policy.consolidationSchedule"),
+        ("/v0/policy", {"policy": {"consolidationSchedule": 1.5}}, "policy.consolidationSchedule"),
+        ("/v0/policy", {"policy": {"consolidationSchedule": ["* * * * *"]}}, "policy.consolidationSchedule"),
+        ("/v0/policy", {"policy": {"consolidationThreshold": 0}}, "policy.consolidationThreshold"),
+        ("/v0/policy", {"policy": {"consolidationMaxAgeSeconds": -5}}, "policy.consolidationMaxAgeSeconds"),
+        ("/v0/policy", {"policy": {"consolidationIdleSeconds": "1h"}}, "policy.consolidationIdleSeconds"),
+        ("/v0/policy", {"policy": {"consolidationWidth": "tenant"}}, "policy.consolidationWidth"),
+        ("/v0/policy", {"policy": {"consolidationWidth": None}}, "policy.consolidationWidth"),
         ("/v0/erase", {}, "reason"),
         ("/v0/erase", {"reason": "x"}, "everything"),
         ("/v0/erase", {"reason": "x", "metadata": {}}, "metadata"),

@@ -74,16 +74,43 @@ def test_an_erasure_by_metadata(live: Instance, client: Client) -> None:
 def test_policies(live: Instance, client: Client) -> None:
     namespace = str(client.scope["namespaceId"])
     set_to = answer(live, "policy", "set", "audit=12h", "default-expiry=30d", "--namespace", namespace)
-    assert set_to == {"policy": {"auditSeconds": 43200, "defaultExpirySeconds": 2592000}}
+    width = {"consolidationWidth": "agent"}
+    assert set_to == {"policy": {"auditSeconds": 43200, "defaultExpirySeconds": 2592000, **width}}
     assert answer(live, "policy", "set", "audit=none", "default-expiry=none", "-n", namespace) == {
-        "policy": {"auditSeconds": 0}
+        "policy": {"auditSeconds": 0, **width}
     }
     assert "as the house has it" in run(live, "policy", "show", "-n", namespace).stdout
 
 
-@pytest.mark.parametrize("change", ["audit", "colour=1d", "audit=soon"])
+def test_a_policy_of_consolidation(live: Instance, client: Client) -> None:
+    namespace = str(client.scope["namespaceId"])
+    options = ["--consolidate-schedule", "0 3 * * *", "--consolidate-threshold", "200", "--consolidate-idle", "30m"]
+    set_to = answer(live, "policy", "set", namespace, *options, "--consolidate-width", "namespace", "audit=1m")
+    wanted = {
+        "auditSeconds": 60,
+        "consolidationWidth": "namespace",
+        "consolidationSchedule": "0 3 * * *",
+        "consolidationThreshold": 200,
+        "consolidationIdleSeconds": 1800,
+    }
+    assert set_to == {"policy": wanted} == answer(live, "policy", "show", namespace)
+    shown = run(live, "policy", "show", namespace).stdout
+    assert "0 3 * * *" in shown
+    assert "86400 s" in shown  # the age behind a threshold
+    off = answer(live, "policy", "set", namespace, "--consolidate-schedule", "15m", "consolidate-threshold=none")
+    assert off["policy"]["consolidationSchedule"] == 900
+    assert "consolidationThreshold" not in off["policy"]
+
+
+@pytest.mark.parametrize(
+    "change", ["audit", "colour=1d", "audit=soon", "consolidate-threshold=-1", "consolidate-schedule=61 * * * *"]
+)
 def test_what_is_no_policy(live: Instance, change: str) -> None:
     assert run(live, "policy", "set", change, "-n", "x").returncode == 2
+
+
+def test_a_change_that_says_nothing(live: Instance) -> None:
+    assert run(live, "policy", "set", "x").returncode == 2
 
 
 def test_deleting_what_is_not_there(live: Instance, client: Client) -> None:

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
 
 from infinicon import domain
 from infinicon.api import limits, strict_json
 from infinicon.api.wire.shared import JsonObject, Scope, scope_of
 from infinicon.api.wire.tombstone import check_reason
 from infinicon.api.wire.validate import Body, check, refused, rule, storable_size
+from infinicon.operations import crontab
 
 LONGEST_SECONDS = 100 * 366 * 24 * 3600 // 2  # fits an integer of Postgres
 Seconds = Annotated[int, Field(ge=1, le=LONGEST_SECONDS)]
+
+
+WidthName = Literal["session", "agent", "namespace"]
+
+
+def check_schedule(value: object) -> object:
+    """Before the union's own check, which would name its members and not the rule."""
+    if isinstance(value, str):
+        try:
+            crontab.bits(value)
+        except ValueError as fault:
+            raise PydanticCustomError("rule", "is no crontab: {fault}", {"fault": str(fault)}) from None
+        return " ".join(value.split())
+    if value is not None and (type(value) is not int or not 1 <= value <= LONGEST_SECONDS):
+        raise rule("must be a crontab, or a number of seconds of at least 1")
+    return value
+
+
+Schedule = Annotated[str | Seconds | None, BeforeValidator(check_schedule)]
 
 
 class PolicyChange(Body):
@@ -29,6 +50,19 @@ class PolicyChange(Body):
     job_retention_seconds: Seconds | None = None
     """Of jobs that are over."""
     event_retention_seconds: Seconds | None = None
+    consolidation_width: WidthName = "agent"
+    """Within what consolidations stay: one session, one agent across its sessions, or the whole namespace."""
+    consolidation_schedule: Schedule = None
+    """When what waits is consolidated: a crontab of five fields, or a number of seconds, whose multiples since 1970 are meant. Both are in
+    UTC. null: not by a schedule."""
+    consolidation_threshold: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """So many atoms that wait in one scope start a consolidation. null: not by their number."""
+    consolidation_max_age_seconds: Seconds | None = None
+    """What has waited for so long starts a consolidation, however few they are. null: a day where there is a threshold, else never."""
+    consolidation_idle_seconds: Seconds | None = None
+    """So long without a new atom in a scope in which some wait starts a consolidation. null: not for that reason."""
+    redact_credentials: bool = False
+    """Whether what looks like a credential is replaced by `[REDACTED:<rule>]` in all that is written from now on."""
 
 
 class PolicyRequest(Body):
@@ -41,6 +75,12 @@ class Policy(Body):
     default_expiry_seconds: int | SkipJsonSchema[None] = None
     job_retention_seconds: int | SkipJsonSchema[None] = None
     event_retention_seconds: int | SkipJsonSchema[None] = None
+    consolidation_width: WidthName
+    consolidation_schedule: str | int | SkipJsonSchema[None] = None
+    consolidation_threshold: int | SkipJsonSchema[None] = None
+    consolidation_max_age_seconds: int | SkipJsonSchema[None] = None
+    consolidation_idle_seconds: int | SkipJsonSchema[None] = None
+    redact_credentials: bool
 
 
 class PolicyReply(Body):
@@ -78,12 +118,14 @@ class EraseRequest(Body):
     """Must be true where nothing narrows the erasure (agentId, sessionId, filters, metadata): the whole namespace goes. And only there."""
 
 
-def parse_policy(body: bytes) -> tuple[domain.Scope, dict[str, int | None]]:
+def parse_policy(body: bytes) -> tuple[domain.Scope, dict[str, int | str | None]]:
     """A scope and the members of its policy to change. Raises InvalidRequest."""
     sent = check(PolicyRequest, strict_json.loads(body))
     changes = {name: getattr(sent.policy, name) for name in sent.policy.model_fields_set}
     if not changes:
         raise refused("policy", "must change something")
+    if "consolidation_width" in changes:
+        changes["consolidation_width"] = domain.Width(changes["consolidation_width"])
     return scope_of(sent.scope), changes
 
 
@@ -93,6 +135,12 @@ def policy_to_wire(policy: domain.Policy) -> dict[str, Any]:
         "defaultExpirySeconds": policy.default_expiry_seconds,
         "jobRetentionSeconds": policy.job_retention_seconds,
         "eventRetentionSeconds": policy.event_retention_seconds,
+        "consolidationWidth": policy.consolidation_width.value,
+        "consolidationSchedule": policy.consolidation_schedule,
+        "consolidationThreshold": policy.consolidation_threshold,
+        "consolidationMaxAgeSeconds": policy.consolidation_max_age_seconds,
+        "consolidationIdleSeconds": policy.consolidation_idle_seconds,
+        "redactCredentials": policy.redact_credentials,
     }
     return {"policy": {name: value for name, value in members.items() if value is not None}}
 

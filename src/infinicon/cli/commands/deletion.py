@@ -19,7 +19,7 @@ from infinicon.cli.options import (
 
 policy = typer.Typer(
     name="policy",
-    help="Show and change how long a namespace keeps things. Needs a key with the permission admin.",
+    help="Show and change how long a namespace keeps things, and when it is consolidated. Needs a key with the permission admin.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -99,40 +99,72 @@ def verify_erasure(
     deleting.verify(data_dir, rewrite=rewrite, as_json=json)
 
 
-@policy.command(epilog="Example: infinicon policy show -n home")
+@policy.command(epilog="Example: infinicon policy show home")
 def show(
+    place: Annotated[
+        str | None, typer.Argument(metavar="[NAMESPACE]", help="The namespace, which may be an option as well.")
+    ] = None,
     namespace: NamespaceOption = None,
     json: JsonOption = False,
     url: UrlOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
     """Show a namespace's policy."""
-    from infinicon.cli import deleting
+    from infinicon.cli import policies
     from infinicon.cli.client import Client
     from infinicon.cli.connection import find
 
+    name, _ = policies.place_of([place] if place else [], namespace)
     with Client(find(url, data_dir)) as client:
-        deleting.show_policy(client, client.scope(namespace_of(namespace)), as_json=json)
+        policies.show(client, client.scope(name), as_json=json)
 
 
-@policy.command("set", epilog="Example: infinicon policy set audit=30d default-expiry=none -n home")
+@policy.command("set", epilog="Example: infinicon policy set home --consolidate-schedule '0 3 * * *' audit=30d")
 def set_policy(
-    changes: Annotated[
-        list[str],
+    words: Annotated[
+        list[str] | None,
         typer.Argument(
-            help="NAME=TIME: audit, default-expiry, job-retention, event-retention; 90s, 12h, 30d, or none."
+            metavar="[NAMESPACE] [NAME=TIME]...",
+            help="The namespace, which may be an option as well; then what is kept for how long: audit, default-expiry, job-retention, "
+            "event-retention; 90s, 12h, 30d, or none.",
         ),
-    ],
+    ] = None,
+    consolidate_schedule: Annotated[
+        str | None, typer.Option(help="A crontab ('0 3 * * *') or a length of time (15m), in UTC; or none.")
+    ] = None,
+    consolidate_threshold: Annotated[
+        str | None, typer.Option(help="So many atoms that wait in one scope; or none.")
+    ] = None,
+    consolidate_max_age: Annotated[
+        str | None, typer.Option(help="When something has waited for so long (12h), however little; or none.")
+    ] = None,
+    consolidate_idle: Annotated[
+        str | None, typer.Option(help="When nothing new came for so long (30m) and something waits; or none.")
+    ] = None,
+    consolidate_width: Annotated[
+        str | None, typer.Option(help="Within what consolidations stay: session, agent or namespace.")
+    ] = None,
     namespace: NamespaceOption = None,
     json: JsonOption = False,
     url: UrlOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Change a namespace's policy; what is not named stays as it is, and `none` gives it back to the house's setting."""
-    from infinicon.cli import deleting
+    """Change a namespace's policy: how long it keeps things, and when what waits in it is consolidated.
+
+    What is not named stays as it is, and `none` gives it back to the house's setting, or turns it off.
+    """
+    from infinicon.cli import policies
     from infinicon.cli.client import Client
     from infinicon.cli.connection import find
 
-    wanted = deleting.changes_of(changes)
+    name, pairs = policies.place_of(words or [], namespace)
+    options = {
+        "consolidate-schedule": consolidate_schedule,
+        "consolidate-threshold": consolidate_threshold,
+        "consolidate-max-age": consolidate_max_age,
+        "consolidate-idle": consolidate_idle,
+        "consolidate-width": consolidate_width,
+    }
+    wanted = policies.changes_of(pairs, options)
     with Client(find(url, data_dir)) as client:
-        deleting.change_policy(client, client.scope(namespace_of(namespace)), wanted, as_json=json)
+        policies.change(client, client.scope(name), wanted, as_json=json)
