@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from infinicon.domain import CHAIN_STEPS, MOST_ENTRIES, MOST_SEGMENTS, OVERSIZED_COUNTED, QUERY_DEPTH, QUERY_SECONDS
+from infinicon.domain import (
+    CHAIN_STEPS,
+    MOST_ENTRIES,
+    MOST_SEGMENTS,
+    OVERSIZED_COUNTED,
+    QUERY_DEPTH,
+    QUERY_SECONDS,
+    RELATIONS,
+)
 from infinicon.errors import Detail
 
 KIB = 1024
@@ -107,6 +115,7 @@ def document(*, body_bytes: int, concurrent_requests: int, key_requests: int, wa
         "oversizedCounted": OVERSIZED_COUNTED,
         "refsPerRequest": REFS,
         "chainSteps": CHAIN_STEPS,
+        "relations": RELATIONS,
         "correctionsPerEpisode": CORRECTIONS,
         "reasonCharacters": REASON_CHARACTERS,
         "jobsPerPage": JOBS,

@@ -81,6 +81,18 @@ class LinkEnds:
 
 
 @dataclass(frozen=True, slots=True)
+class Relation:
+    """A link by which one memory gives way to another, corrects it, contradicts it or says the same. A contradiction that was settled has
+    the status superseded."""
+
+    link: MemoryRef
+    type: LinkType
+    status: Status
+    start: MemoryRef
+    end: MemoryRef
+
+
+@dataclass(frozen=True, slots=True)
 class Tombstone:
     """What is left of a memory that was deleted: when, why, how far it went. `key` None: its time was over. `kept_until`: an audit
     sees the content until then."""
@@ -94,7 +106,8 @@ class Tombstone:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One durable memory object: episode, atom, consolidation or link (`type` says which fields are set)."""
+    """One durable memory object: episode, atom, consolidation or link (`type` says which fields are set). `related` is there where
+    provenance was asked for."""
 
     id: UUID
     type: MemoryType
@@ -114,5 +127,6 @@ class Memory:
     occurred_at: datetime | None = None
     expires_at: datetime | None = None
     provenance: Provenance | None = None
+    related: Sequence[Relation] = ()
     ends: LinkEnds | None = None
     tombstone: Tombstone | None = None

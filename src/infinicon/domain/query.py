@@ -55,9 +55,13 @@ CHAIN_STEPS = 1_000
 """So many steps of one memory's provenance chain are shown, the nearest."""
 
 
+RELATIONS = 100
+"""So many links by which a memory is superseded, corrected, contradicted or repeated are shown, the newest."""
+
+
 @dataclass(frozen=True, slots=True)
 class HydrateRequest:
-    """`include_provenance` adds the chain back to episodes. `include_tombstoned` is for those who may audit."""
+    """`include_provenance` adds the chain back to episodes, and relations. `include_tombstoned` is for those who may audit."""
 
     scope: Scope
     refs: Sequence[MemoryRef]

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from infinicon.domain import (
+    RELATIONS,
     Caller,
     EventType,
     Fault,
@@ -21,13 +22,14 @@ from infinicon.domain import (
     MemoryRef,
     MemoryType,
     Permission,
+    Relation,
     Scope,
     ScopeKey,
     Status,
 )
 from infinicon.errors import InvalidRequest, NotFound
 from infinicon.operations import scopes
-from infinicon.store import backlog, consolidation_changes, corrections, events
+from infinicon.store import backlog, consolidation_changes, corrections, events, provenance
 from infinicon.store.corrections import Changed, Edge
 from infinicon.store.database import Database, Transaction, retry_conflicts
 
@@ -38,10 +40,11 @@ _OPEN = (Status.ACTIVE, Status.DISPUTED)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A memory and the status that it has now."""
+    """A memory, the status that it has now, and the links by which it stands to others, the newest first."""
 
     ref: MemoryRef
     status: Status
+    related: Sequence[Relation] = ()
 
 
 def read(scope: ScopeKey, tx: Transaction, episodes: Sequence[IngestEpisode | Fault]) -> list[Sequence[Target] | Fault]:
@@ -115,7 +118,7 @@ def resolve(
 ) -> list[Standing]:
     """End the contradictions of these memories. With `holds`, one of the memories in them, the others are superseded by it.
 
-    Whatever is in no other open contradiction is active again.
+    Whatever is in no other open contradiction is active again. Where all this is so already, nothing changes.
 
     Raises:
         InvalidRequest: `holds` is in none of the contradictions.
@@ -129,6 +132,8 @@ def resolve(
         ends = {end: kind for edge in open_links.values() for end, kind in _ends(edge)}
         corrections.hold(key.tenant, tx, ends)
         if holds is not None and ends.get(holds.id) is not holds.type:
+            if _settled_for(key, tx, named, holds):
+                return _standing(key, tx, refs)
             raise InvalidRequest("what holds is in none of these contradictions", details={"field": "holds"})
         corrections.settle(key.tenant, tx, open_links)
         retired = []
@@ -143,6 +148,18 @@ def resolve(
         backlog.leave(key.tenant, tx, {one.id for one in retired})
         events.append(key.tenant, tx, [superseded(one) for one in retired])
         return _standing(key, tx, refs)
+
+
+def _settled_for(scope: ScopeKey, tx: Transaction, named: Sequence[_Held], holds: MemoryRef) -> bool:
+    """Whether this one has superseded all others of these."""
+    related = provenance.related(scope, tx, {one.id for one in named}, RELATIONS)
+    won = {
+        end.id
+        for relations in related.values()
+        for link, start, end in ((one.type, one.start, one.end) for one in relations)
+        if link is LinkType.SUPERSEDES and (start.id, start.type) == (holds.id, holds.type)
+    }
+    return bool(won) and {one.id for one in named} <= {*won, holds.id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +187,10 @@ def _ends(edge: Edge) -> tuple[tuple[UUID, MemoryType], tuple[UUID, MemoryType]]
 
 def _standing(scope: ScopeKey, tx: Transaction, refs: Sequence[MemoryRef | None]) -> list[Standing]:
     known = corrections.known(scope, tx, {ref.id for ref in refs if ref is not None})
-    return [Standing(ref, known[ref.id][1]) for ref in refs if ref is not None and ref.id in known]
+    related = provenance.related(scope, tx, known, RELATIONS)
+    return [
+        Standing(ref, known[ref.id][1], related.get(ref.id, ())) for ref in refs if ref is not None and ref.id in known
+    ]
 
 
 def superseded(memory: Changed) -> events.NewEvent:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from infinicon.domain import (
     CHAIN_STEPS,
+    RELATIONS,
     Caller,
     HydrateReply,
     HydrateRequest,
@@ -70,7 +71,8 @@ def _with_chains(scope: ScopeKey, tx: Transaction, objects: Sequence[Memory]) ->
     derived = [memory.id for memory in objects if memory.provenance is not None]
     steps = provenance.steps(scope, tx, derived, STEPS_AT_ONCE + 1)
     cut = sum(map(len, steps.values())) > STEPS_AT_ONCE
-    return [_with_chain(memory, steps, cut=cut) for memory in objects]
+    related = provenance.related(scope, tx, [memory.id for memory in objects], RELATIONS)
+    return [replace(_with_chain(memory, steps, cut=cut), related=related.get(memory.id, ())) for memory in objects]
 
 
 def _with_chain(memory: Memory, steps: Mapping[UUID, Sequence[Step]], *, cut: bool) -> Memory:

@@ -1,4 +1,4 @@
-"""Provenance chains: from derived memories back to their episodes, over any number of steps."""
+"""Provenance chains, from derived memories back to their episodes, over any number of steps; and what else links say of memories."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from infinicon.domain import MemoryRef, MemoryType, Scope, ScopeKey, Step
+from infinicon.domain import LinkType, MemoryRef, MemoryType, Relation, Scope, ScopeKey, Status, Step
 from infinicon.store.database import Transaction
 from infinicon.store.memories import source_of
 
@@ -33,6 +33,28 @@ CHAIN = text("""
     ORDER BY l.from_id, l.to_id
 """)
 
+# Like a link as an object, it is there as long as the memory that it starts from. A pending one says nothing yet.
+RELATED = text("""
+    SELECT wanted.id AS memory, l.id, l.link_type, l.status, l.from_id, l.from_type, l.to_id, l.to_type,
+           f.agent_id AS from_agent, f.session_id AS from_session, t.agent_id AS to_agent, t.session_id AS to_session
+    FROM unnest(CAST(:ids AS uuid[])) AS wanted (id),
+         LATERAL (
+             (SELECT * FROM links o
+              WHERE o.tenant = :tenant AND o.namespace = :namespace AND o.from_id = wanted.id
+                AND o.link_type IN ('supersedes', 'corrects', 'contradicts', 'same_as') AND o.status <> 'pending'
+                AND o.status <> 'tombstoned' ORDER BY o.id DESC LIMIT :limit)
+             UNION ALL
+             (SELECT * FROM links o
+              WHERE o.tenant = :tenant AND o.namespace = :namespace AND o.to_id = wanted.id
+                AND o.link_type IN ('supersedes', 'corrects', 'contradicts', 'same_as') AND o.status <> 'pending'
+                AND o.status <> 'tombstoned' ORDER BY o.id DESC LIMIT :limit)
+             ORDER BY id DESC LIMIT :limit) l
+    JOIN memories f ON f.tenant = :tenant AND f.id = l.from_id
+    JOIN memories t ON t.tenant = :tenant AND t.id = l.to_id
+    WHERE f.status <> 'tombstoned' AND (f.expires_at IS NULL OR f.expires_at > now())
+    ORDER BY wanted.id, l.id DESC
+""")
+
 
 def steps(scope: ScopeKey, tx: Transaction, ids: Collection[UUID], limit: int) -> dict[UUID, list[Step]]:
     """The steps that lead on from these memories and from whatever they lead to, at most `limit`, by the memory that each starts at."""
@@ -49,4 +71,26 @@ def steps(scope: ScopeKey, tx: Transaction, ids: Collection[UUID], limit: int) -
             source_of(scope, row),
         )
         found.setdefault(row.from_id, []).append(step)
+    return found
+
+
+def related(scope: ScopeKey, tx: Transaction, ids: Collection[UUID], limit: int) -> dict[UUID, list[Relation]]:
+    """How these memories stand to others that supersede, correct, contradict or repeat them, and the reverse: at most `limit` for each, the
+    newest first."""
+    if not ids:
+        return {}
+    key = {"tenant": scope.tenant, "namespace": scope.namespace, "ids": list(ids), "limit": limit}
+    named = scope.named
+    found: dict[UUID, list[Relation]] = {}
+    for row in tx.execute(RELATED, key):
+        start = Scope(named.tenant_id, named.namespace_id, row.from_agent, row.from_session)
+        end = Scope(named.tenant_id, named.namespace_id, row.to_agent, row.to_session)
+        relation = Relation(
+            MemoryRef(row.id, MemoryType.LINK, start),
+            LinkType(row.link_type),
+            Status(row.status),
+            MemoryRef(row.from_id, MemoryType(row.from_type), start),
+            MemoryRef(row.to_id, MemoryType(row.to_type), end),
+        )
+        found.setdefault(row.memory, []).append(relation)
     return found

@@ -9,9 +9,12 @@ import pytest
 
 from infinicon.domain import (
     Cascade,
+    HydrateRequest,
     IngestEpisode,
     IngestResult,
     IngestStatus,
+    LinkEnds,
+    LinkType,
     MemoryRef,
     MemoryType,
     Permission,
@@ -21,6 +24,7 @@ from infinicon.domain import (
 )
 from infinicon.errors import InvalidRequest, NotFound, Unauthorized
 from infinicon.operations.corrections import dispute, resolve
+from infinicon.operations.hydrate import hydrate
 from infinicon.operations.tombstone import tombstone
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import Pipeline
@@ -163,9 +167,54 @@ def test_a_contradiction_and_which_one_holds(pipeline: Pipeline, sql: Sql) -> No
     assert [one.status for one in standing] == [Status.SUPERSEDED]
     assert status(sql, a.id, b.id) == ["superseded", "active"]
     assert sql("SELECT link_type FROM links WHERE from_id = %s AND to_id = %s", b.id, a.id) == [("supersedes",)]
+    again = resolve(pipeline.app, pipeline.caller, pipeline.scope(), [a, b], b)
+    assert again == [*standing, replace(again[1], ref=b, status=Status.ACTIVE)]
+    with pytest.raises(InvalidRequest):
+        resolve(pipeline.app, pipeline.caller, pipeline.scope(), [a], replace(b, type=MemoryType.EPISODE))
+    with pytest.raises(InvalidRequest):
+        resolve(pipeline.app, pipeline.caller, pipeline.scope(), [b], a)
     assert sql("SELECT status FROM links WHERE link_type = 'contradicts' AND tenant = %s", pipeline.caller.tenant) == [
         ("superseded",)
     ]
+
+
+def related_to(pipeline: Pipeline, ref: MemoryRef) -> list[tuple[str, str, UUID, UUID]]:
+    request = HydrateRequest(pipeline.scope(), [ref], include_provenance=True)
+    (memory,) = hydrate(pipeline.app, pipeline.caller, request).objects
+    return [(one.type.value, one.status.value, one.start.id, one.end.id) for one in memory.related]
+
+
+def test_the_links_can_be_found_from_both_ends(pipeline: Pipeline, sql: Sql) -> None:
+    first, second, third = (indexed(pipeline, text) for text in (ROSA, LYON, GATE))
+    ((one, other),) = [dispute(pipeline.app, pipeline.caller, pipeline.scope(), [first, second])]
+    (link,) = one.related
+    assert one.related == other.related
+    shown = hydrate(pipeline.app, pipeline.caller, HydrateRequest(pipeline.scope(), [link.link])).objects
+    assert shown[0].ends == LinkEnds(LinkType.CONTRADICTS, first, second)
+
+    resolve(pipeline.app, pipeline.caller, pipeline.scope(), [first], second)
+    new = put(pipeline, "Rosa lives in Nice since June.", corrects=[second], supersedes=[third]).ref
+    assert related_to(pipeline, third) == []
+    pipeline.drain()
+    settled, won = ("contradicts", "superseded", first.id, second.id), ("supersedes", "active", second.id, first.id)
+    corrected, replaced = ("corrects", "active", new.id, second.id), ("supersedes", "active", new.id, third.id)
+    assert related_to(pipeline, first) == [won, settled]
+    assert related_to(pipeline, second) == [corrected, won, settled]
+    assert related_to(pipeline, third) == [replaced]
+    assert sorted(related_to(pipeline, new)) == [corrected, replaced]
+
+    tombstone(
+        pipeline.app, pipeline.keyring, pipeline.caller, TombstoneRequest(pipeline.scope(), [new], "x", Cascade.NONE)
+    )
+    assert not {new.id} & {start for _, _, start, _ in related_to(pipeline, second) + related_to(pipeline, third)}
+
+
+def test_of_many_links_the_newest_are_shown(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("infinicon.operations.hydrate.RELATIONS", 2)
+    old = indexed(pipeline, ROSA)
+    new = [indexed(pipeline, f"Rosa moved to place {number}.", corrects=[old]) for number in range(3)]
+
+    assert [start for _, _, start, _ in related_to(pipeline, old)] == [new[2].id, new[1].id]
 
 
 def test_an_error_is_taken_back_and_other_contradictions_stay(pipeline: Pipeline, sql: Sql) -> None:

@@ -235,9 +235,11 @@ def test_the_scopes_filters_hold(pipeline: Pipeline, sql: Sql) -> None:
     ((atom, link),) = sql("SELECT from_id, id FROM links WHERE to_id = %s", ref.id)
     refs = [ref, replace(ref, id=atom, type=MemoryType.ATOM), replace(ref, id=link, type=MemoryType.LINK)]
 
-    for filters in ({}, {"room": "r1"}, {"n": [2]}, None):
+    matching: list[dict[str, Json] | None] = [{}, {"room": "r1"}, {"n": [2]}, None]
+    for filters in matching:
         assert len(shown(pipeline, *refs, scope=pipeline.scope(filters=filters)).objects) == 3
-    for other in ({"room": "r2"}, {"room": "r1", "more": 1}, {"n": 1}):
+    others: list[dict[str, Json]] = [{"room": "r2"}, {"room": "r1", "more": 1}, {"n": 1}]
+    for other in others:
         reply = shown(pipeline, *refs, scope=pipeline.scope(filters=other))
         assert (list(reply.objects), list(reply.missing)) == ([], refs)
     bare = pipeline.put("Stored without filters.").results[0].ref

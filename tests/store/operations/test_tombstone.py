@@ -333,7 +333,10 @@ def test_too_much_for_one_transaction_is_hidden_at_once_and_emptied_by_a_job(
     everything = [row[0] for row in sql("SELECT id FROM memories WHERE tenant = %s", pipeline.caller.tenant)]
     assert {status for status, _ in state(sql, *everything)} == {"tombstoned"}
     assert not found(pipeline, "vault code quokka")
-    assert {warning.code for warning in pipeline.assemble("the vault").warnings} == {"deletion_pending", "empty_context"}
+    assert {warning.code for warning in pipeline.assemble("the vault").warnings} == {
+        "deletion_pending",
+        "empty_context",
+    }
     assert traces(sql, everything)[0] > 0
     assert (pipeline.caller.tenant, reply.job_id) in purges(sweeper)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from infinicon import domain
 from infinicon.api import limits, strict_json
-from infinicon.api.wire.hydrate import read_ref
-from infinicon.api.wire.shared import MemoryRef, Scope, ref_to_wire, scope_of
+from infinicon.api.wire.hydrate import Relation, read_ref, relations_to_wire
+from infinicon.api.wire.shared import MemoryRef, Scope, present, ref_to_wire, scope_of
 from infinicon.api.wire.validate import Body, check, refused
 from infinicon.operations.corrections import Standing
 
@@ -37,6 +38,8 @@ class ResolveRequest(Body):
 class StandingReply(Body):
     ref: MemoryRef
     status: Literal["active", "disputed", "superseded", "pending", "failed"]
+    related: list[Relation] | SkipJsonSchema[None] = None
+    """The links of corrections and contradictions that lead to it or away from it, the newest 100, newest first."""
 
 
 class CorrectionReply(Body):
@@ -69,4 +72,8 @@ def parse_resolve(body: bytes) -> Correction:
 
 
 def to_wire(standing: Sequence[Standing]) -> dict[str, Any]:
-    return {"results": [{"ref": ref_to_wire(one.ref), "status": one.status.value} for one in standing]}
+    results = [
+        present(ref=ref_to_wire(one.ref), status=one.status.value, related=relations_to_wire(one.related) or None)
+        for one in standing
+    ]
+    return {"results": results}

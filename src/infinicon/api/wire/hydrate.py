@@ -36,13 +36,16 @@ class HydrateRequest(Body):
     scope: Scope
     refs: Annotated[list[MemoryRef], Field(min_length=1, max_length=limits.REFS)]
     include_provenance: bool = False
-    """Adds the chain that leads from each derived object back to its episodes."""
+    """Adds the chain that leads from each derived object back to its episodes, and `related`."""
     include_tombstoned: bool = False
     """Deleted memories come as objects, with what the namespace's policy keeps of them for an audit. Needs the permission `audit`, which
     `admin` does not stand for."""
 
 
 LifecycleStatus = Literal["active", "disputed", "superseded", "tombstoned", "pending", "failed"]
+LinkTypeName = Literal[
+    "derived_from", "supports", "contradicts", "supersedes", "mentions", "same_as", "corrects", "invalidates"
+]
 
 
 class Span(Body):
@@ -83,6 +86,19 @@ class Provenance(Body):
     """With includeProvenance: every edge that leads from here back to episodes, at any depth, nearest first and each once."""
     truncated: bool | SkipJsonSchema[None] = None
     """true where there are more sources than are shown, or more steps than `chainSteps`."""
+
+
+class Relation(Body):
+    """A link of the type supersedes, corrects, contradicts or same_as, and what it joins. It is an object, too: hydrate its ref."""
+
+    link: MemoryRef
+    link_type: LinkTypeName
+    status: LifecycleStatus
+    """`superseded`: of a contradiction that was settled."""
+    start: Annotated[MemoryRef, Field(alias="from")]
+    """What supersedes or corrects."""
+    end: Annotated[MemoryRef, Field(alias="to")]
+    """What is superseded or corrected."""
 
 
 class Tombstone(Body):
@@ -129,19 +145,9 @@ class Memory(Body):
     expires_at: Time | SkipJsonSchema[None] = None
     provenance: Provenance | SkipJsonSchema[None] = None
     """Of derived objects: an atom always carries it, any other where includeProvenance asks for it and it has one."""
-    link_type: (
-        Literal[
-            "derived_from",
-            "supports",
-            "contradicts",
-            "supersedes",
-            "mentions",
-            "same_as",
-            "corrects",
-            "invalidates",
-        ]
-        | SkipJsonSchema[None]
-    ) = None
+    related: list[Relation] | SkipJsonSchema[None] = None
+    """With includeProvenance: the links of corrections and contradictions that lead here or away, the newest 100, newest first."""
+    link_type: LinkTypeName | SkipJsonSchema[None] = None
     """Of a link."""
     start: Annotated[MemoryRef | SkipJsonSchema[None], Field(alias="from")] = None
     """Of a link: where it begins, such as the memory that was derived."""
@@ -220,6 +226,7 @@ def _memory_to_wire(memory: domain.Memory) -> dict[str, Any]:
         occurredAt=optional_time(memory.occurred_at),
         expiresAt=optional_time(memory.expires_at),
         provenance=None if memory.provenance is None else provenance_to_wire(memory.provenance),
+        related=relations_to_wire(memory.related) or None,
         tombstone=None if memory.tombstone is None else _tombstone_to_wire(memory.tombstone),
     )
     if memory.ends is not None:
@@ -249,6 +256,19 @@ def provenance_to_wire(provenance: domain.Provenance) -> dict[str, Any]:
         chain=None if provenance.chain is None else [_step_to_wire(step) for step in provenance.chain],
         truncated=provenance.truncated or None,
     )
+
+
+def relations_to_wire(relations: Sequence[domain.Relation]) -> list[dict[str, Any]]:
+    return [
+        {
+            "link": ref_to_wire(relation.link),
+            "linkType": relation.type.value,
+            "status": relation.status.value,
+            "from": ref_to_wire(relation.start),
+            "to": ref_to_wire(relation.end),
+        }
+        for relation in relations
+    ]
 
 
 def _step_to_wire(step: domain.Step) -> dict[str, Any]:

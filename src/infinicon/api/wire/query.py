@@ -56,7 +56,8 @@ class QueryHit(Body):
 class QueryReply(Body):
     refs: list[QueryHit]
     warnings: list[ContextWarning] | SkipJsonSchema[None] = None
-    """`eventual_consistency`, `deletion_pending`; `disputed_memory_included` and `superseded_memory_included`, with the refs that they are about."""
+    """`eventual_consistency`, `deletion_pending`; `disputed_memory_included` and `superseded_memory_included`, with the refs that they are
+    about."""
     cursor: str | SkipJsonSchema[None] = None
     """Of the next page; absent from the last one. It is good for `queryCursorSeconds`, and to a depth of `queryDepth` refs."""
 
