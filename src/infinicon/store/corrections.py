@@ -5,6 +5,7 @@ A correction is a link from the new memory. It waits until the new one is indexe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,7 @@ KNOWN = text("""
       AND (expires_at IS NULL OR expires_at > now())
       AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
       AND (CAST(:session_id AS text) IS NULL OR session_id = :session_id)
+      AND (CAST(:filters AS jsonb) IS NULL OR filters @> CAST(:filters AS jsonb))
 """)
 
 HOLD = text("""
@@ -135,6 +137,7 @@ def known(scope: ScopeKey, tx: Transaction, ids: Collection[UUID]) -> dict[UUID,
             "namespace": scope.namespace,
             "agent_id": scope.agent_id,
             "session_id": scope.session_id,
+            "filters": None if scope.named.filters is None else json.dumps(scope.named.filters),
             "ids": sorted(ids),
         },
     )

@@ -244,3 +244,19 @@ def test_what_cannot_be_disputed(pipeline: Pipeline) -> None:
         resolve(pipeline.app, pipeline.caller, pipeline.scope(), [ref], ref)
     with pytest.raises(Unauthorized):
         dispute(pipeline.app, caller, pipeline.scope(), [ref, ref])
+
+
+def test_the_scopes_filters_hold(pipeline: Pipeline, sql: Sql) -> None:
+    own, other = pipeline.scope(filters={"room": "r1"}), pipeline.scope(filters={"room": "r2"})
+    old, new = (result.ref for result in pipeline.put(ROSA, LYON, scope=own).results)
+    pipeline.drain()
+
+    with pytest.raises(NotFound):
+        dispute(pipeline.app, pipeline.caller, other, [old, new])
+    correction = IngestEpisode("text/plain", GATE, corrects=[old])
+    assert pipeline.ingest(correction, scope=other).results[0].status is IngestStatus.REJECTED
+    dispute(pipeline.app, pipeline.caller, own, [old, new])
+    with pytest.raises(NotFound):
+        resolve(pipeline.app, pipeline.caller, other, [old], new)
+    assert status(sql, old.id, new.id) == ["disputed", "disputed"]
+    assert pipeline.ingest(correction, scope=own).results[0].status is IngestStatus.CREATED
