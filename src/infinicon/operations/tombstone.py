@@ -32,7 +32,7 @@ from infinicon.ids import new_id
 from infinicon.keyring import Keyring
 from infinicon.operations import redaction, scopes
 from infinicon.operations.corrections import visible_again
-from infinicon.store import backlog, consolidation_changes, events, jobs, policies, spaces, tombstones
+from infinicon.store import backlog, consolidation_changes, corrections, events, jobs, policies, spaces, tombstones
 from infinicon.store.corrections import Changed
 from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.tombstones import Held, Mark
@@ -144,7 +144,10 @@ def take_away(
     else:
         jobs.insert(scope, tx, job, jobs.TOMBSTONE, Lane.BULK, None, len(reached.going))
     gave_way = consolidation_changes.gave_way(scope.tenant, tx, reached.going) | set(reviving)
+    gave_way |= corrections.answered(scope.tenant, tx, reached.going)
     reached.revived = consolidation_changes.revive(scope.tenant, tx, gave_way - reached.going)
+    again = corrections.stated(scope.tenant, tx, {one.id for one in reached.revived})
+    reached.revived += consolidation_changes.revive(scope.tenant, tx, again)
     jobs.count(scope.tenant, tx, left, {}, {})
     backlog.leave(scope.tenant, tx, reached.going)
     _regenerate(scope, tx, reached, undone=undone)

@@ -123,6 +123,22 @@ CONTRADICTORS = text("""
     ORDER BY l.id
 """)
 
+# What is gone takes nobody's place and contradicts nobody. Whatever gave way to something that is gone already gave way to its successor.
+ANSWERED = text("""
+    WITH RECURSIVE below (id) AS (
+        SELECT unnest(CAST(:ids AS uuid[]))
+        UNION
+        SELECT l.to_id FROM below
+        JOIN links l ON l.tenant = :tenant AND l.from_id = below.id AND l.link_type IN ('supersedes', 'corrects') AND l.status = 'active'
+        JOIN memories m ON m.tenant = l.tenant AND m.id = below.id AND m.status = 'tombstoned'
+    )
+    SELECT id FROM below WHERE id <> ALL(CAST(:ids AS uuid[]))
+    UNION
+    SELECT CASE WHEN from_id = ANY(CAST(:ids AS uuid[])) THEN to_id ELSE from_id END FROM links
+    WHERE tenant = :tenant AND link_type = 'contradicts' AND status = 'active'
+      AND (from_id = ANY(CAST(:ids AS uuid[])) OR to_id = ANY(CAST(:ids AS uuid[])))
+""")
+
 SETTLE = text("""
     UPDATE links SET status = 'superseded' WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 """)
@@ -221,6 +237,11 @@ def contradictions(scope: ScopeKey, tx: Transaction, ids: Collection[UUID]) -> d
         row.id: Edge(LinkType.CONTRADICTS, row.from_id, MemoryType(row.from_type), row.to_id, MemoryType(row.to_type))
         for row in rows
     }
+
+
+def answered(tenant: int, tx: Transaction, ids: Collection[UUID]) -> set[UUID]:
+    """Memories in whose place one of these stood, or that one of them contradicted. Call it when they are tombstoned."""
+    return {row.id for row in tx.execute(ANSWERED, {"tenant": tenant, "ids": sorted(ids)})} if ids else set()
 
 
 def settle(tenant: int, tx: Transaction, links: Collection[UUID]) -> None:

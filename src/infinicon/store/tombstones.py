@@ -97,6 +97,31 @@ HIDE = text("""
     WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 """)
 
+# A statement that others make as well is theirs now: nothing of who is gone stays on it. What it costs as a unit is counted at read.
+INHERIT = text("""
+    WITH held AS (
+        SELECT m.id FROM memories m
+        WHERE m.tenant = :tenant AND m.type = 'atom' AND m.status <> 'tombstoned'
+          AND m.id IN (SELECT l.from_id FROM links l
+                       WHERE l.tenant = :tenant AND l.to_id = ANY(CAST(:ids AS uuid[])) AND l.link_type = 'derived_from')
+        ORDER BY m.id FOR UPDATE
+    ), heirs AS (
+        SELECT held.id, heir.* FROM held,
+        LATERAL (SELECT e.created_by, e.metadata, e.tags, l.occurred_at
+                 FROM links l JOIN memories e ON e.tenant = l.tenant AND e.id = l.to_id
+                 WHERE l.tenant = :tenant AND l.from_id = held.id AND l.link_type = 'derived_from'
+                   AND e.status NOT IN ('tombstoned', 'failed')
+                 ORDER BY e.status <> 'active', e.id LIMIT 1) heir
+    )
+    UPDATE memories m
+    SET created_by = heirs.created_by, metadata = heirs.metadata, tags = heirs.tags, occurred_at = heirs.occurred_at, updated_at = now(),
+        renderer = NULL, unit_o200k_base = NULL, unit_cl100k_base = NULL, unit_chars = NULL
+    FROM heirs
+    WHERE m.tenant = :tenant AND m.id = heirs.id
+      AND (m.created_by, m.metadata, m.tags, m.occurred_at)
+          IS DISTINCT FROM (heirs.created_by, heirs.metadata, heirs.tags, heirs.occurred_at)
+""")
+
 EMPTY = text("""
     UPDATE memories
     SET content = NULL, content_type = split_part(content_type, ';', 1),
@@ -213,6 +238,7 @@ def hide(
     )
     tx.execute(HIDE, {**key, "job": job})
     retractions.mark(tenant, tx, ids)
+    tx.execute(INHERIT, key)
     left: dict[UUID, int] = {}
     for row in tx.execute(LEAVE_QUEUE, key):
         if row.pending:

@@ -67,7 +67,7 @@ class Desk:
         return {hit.ref.id for hit in self.pipeline.query(text, filters=wanted).hits}
 
     def reads(self, task: str, **constraints: bool) -> str:
-        context = self.pipeline.assemble(task, constraints=ContextConstraints(**constraints))
+        context = self.pipeline.assemble(task, constraints=ContextConstraints(**constraints))  # type: ignore[arg-type]
         return "\n".join(str(segment.content) for segment in context.segments)
 
 
@@ -177,3 +177,32 @@ def test_the_other_source_of_a_statement_is_shown_whole_after_the_first_is_gone(
     desk.deletes(first, Cascade.TOMBSTONE_DERIVED)
 
     assert second.id in desk.finds(GANNET, types=frozenset({MemoryType.EPISODE}))
+
+
+@pytest.mark.parametrize("way", ["corrects", "supersedes", "disputes"])
+def test_what_a_deleted_correction_said_no_to_holds_again(desk: Desk, way: str) -> None:
+    old = desk.says(GANNET)
+    if way == "disputes":
+        new = desk.says("The gannet nests on Ailsa Craig.")
+        desk.disputes(old, new)
+    else:
+        new = desk.says("The gannet nests on Ailsa Craig.", **{way: [old]})
+    assert GANNET not in desk.reads("Where does the gannet nest?")
+
+    desk.deletes(new, Cascade.TOMBSTONE_DERIVED)
+    assert GANNET in desk.reads("Where does the gannet nest?")
+    assert desk.sql(
+        "SELECT DISTINCT status FROM memories WHERE content = %s AND tenant = %s", GANNET, desk.pipeline.caller.tenant
+    ) == [("active",)]
+
+
+def test_a_chain_of_corrections_is_not_undone_from_its_middle(desk: Desk) -> None:
+    first = desk.says("Rosa lives in Lyon.")
+    second = desk.says("Rosa lives in Turin.", corrects=[first])
+    third = desk.says("Rosa lives in Porto.", corrects=[second])
+    desk.deletes(second, Cascade.TOMBSTONE_DERIVED)
+
+    assert desk.reads("Where does Rosa live?").count("Rosa lives") == 1
+    assert "Porto" in desk.reads("Where does Rosa live?")
+    desk.deletes(third, Cascade.TOMBSTONE_DERIVED)
+    assert "Lyon" in desk.reads("Where does Rosa live?")
