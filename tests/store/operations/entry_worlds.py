@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
-from infinicon.domain import Entry, ListReply, ListRequest, PutRequest, Rank
-from infinicon.operations.entries import list_entries
+from infinicon.domain import Entry, ListReply, ListRequest, PutRequest, Rank, Scope, TombstoneStatus
+from infinicon.operations import bindings as binding
+from infinicon.operations.entries import delete_entry, get_entry, list_entries
 from infinicon.operations.put import put
 from tests.store.operations.conftest import Pipeline
 
@@ -21,6 +23,18 @@ def listed(pipeline: Pipeline, ref: str | None = "notes", **wanted: Any) -> List
 
 def relevant(pipeline: Pipeline, query: str, ref: str = "notes", **wanted: Any) -> ListReply:
     return listed(pipeline, ref, rank=Rank.RELEVANCE, query=query, **wanted)
+
+
+def get(pipeline: Pipeline, entry: UUID | str, ref: str | None = "notes") -> Entry | None:
+    return get_entry(pipeline.app, pipeline.caller, ref, str(entry))
+
+
+def delete(pipeline: Pipeline, entry: UUID | str, ref: str | None = "notes") -> TombstoneStatus:
+    return delete_entry(pipeline.app, pipeline.caller, ref, str(entry))
+
+
+def bind(pipeline: Pipeline, ref: str, scope: Scope) -> None:
+    binding.bind(pipeline.app, pipeline.keyring, pipeline.caller, ref, scope)
 
 
 def contents(reply: ListReply) -> list[str]:
