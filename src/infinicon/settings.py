@@ -138,6 +138,9 @@ class Settings(BaseSettings):
     consolidation_window: int = Field(
         16, ge=1, description="Consolidations at work at once; the rest waits in Postgres."
     )
+    consolidation_tick: float = Field(
+        10.0, gt=0, le=60, description="Seconds between two looks of beat for consolidations that are due."
+    )
     reconcile_every: float = Field(5.0, gt=0, description="Seconds between two looks of beat for lost work.")
     heartbeat_file: Path | None = Field(
         None, description="A file that beat touches whenever it has sent a task: `infinicon health beat` looks at it."
@@ -264,6 +267,7 @@ WHEN_WRONG: Mapping[str, str] = {
     "consolidation_ceiling": "shorter than a healthy slice takes, and workers restart until the consolidation fails as `stage_timeout`.",
     "consolidation_attempts": "one gives up when a worker is stopped at the wrong moment; many let a bad plug-in end many processes.",
     "consolidation_window": "fewer than the workers can hold leaves some idle; more makes a person who asks wait longer.",
+    "consolidation_tick": "too long, and what a schedule says happens that much later; too short asks Postgres for nothing.",
     "reconcile_every": "too long delays what a dead worker held.",
     "heartbeat_file": "beat says so in its log and goes on; `infinicon health beat` ends with code 1.",
     "job_retention": "too short, and getJob says `not_found` before anybody has looked.",

@@ -138,6 +138,16 @@ def _parts(status: Wire) -> Iterator[Finding]:
         yield Finding("encoder", FINE, f"answers, model {status['encoder']['model']}")
     else:
         yield Finding("encoder", WRONG, "does not answer: no query can be served", "start it: infinicon encoder")
+    yield _scheduler(status["scheduler"])
+
+
+def _scheduler(scheduler: Wire) -> Finding:
+    age = scheduler.get("ageSeconds")
+    text = "its tick never came" if age is None else f"its tick came {age:.0f} s ago"
+    if scheduler["ok"]:
+        return Finding("scheduler", FINE, text)
+    remedy = "start beat (infinicon beat), or look at broker and cpu workers; what is due waits in Postgres, and nothing is lost"
+    return Finding("scheduler", WRONG, f"{text}: no consolidation starts by itself", remedy)
 
 
 def _work(work: Wire) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from infinicon.domain import BatchRef, Fault, Lane, RunRef
 from infinicon.errors import StageTimeout
-from infinicon.store import consolidation_sweeps, listings, sweeps
+from infinicon.store import consolidation_sweeps, listings, schedules, sweeps
 from infinicon.store.database import Database, Transaction, retry_conflicts
 
 
@@ -88,10 +88,12 @@ def lost_consolidations(sweeper: Database, *, republish_after: float) -> list[Ru
 
 
 def abandon(sweeper_url: str) -> int:
-    """Before everything starts anew on one machine: no lease and no message of before counts, so that nothing waits for the dead."""
+    """Before everything starts anew on one machine: no lease and no message of before counts, so that nothing waits for the dead; and
+    beat's first tick is not late before it can come."""
     sweeper = Database(sweeper_url, pool_size=1, vectors=False)
     try:
         with sweeper.transaction(None) as tx:
+            schedules.beat(tx)
             consolidation_sweeps.abandon(tx)
             return sweeps.abandon(tx)
     finally:

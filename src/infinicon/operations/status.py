@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from infinicon.domain import Caller, Permission
 from infinicon.operations import scopes
-from infinicon.store import status
+from infinicon.store import schedules, status
 from infinicon.store.database import Database
 from infinicon.store.migrate import HEAD
 
@@ -34,8 +34,23 @@ class WorkStatus:
     troubled_batches: int
 
 
-def look(database: Database, caller: Caller, tenant_id: str) -> tuple[DatabaseStatus, WorkStatus]:
-    """Ask Postgres about itself and about the tenant's work.
+@dataclass(frozen=True, slots=True)
+class SchedulerStatus:
+    """`age_seconds`: since beat's tick last looked for consolidations that are due; None where it never did."""
+
+    age_seconds: float | None
+    late: bool
+
+
+LATE_TICKS = 3
+LATE_SECONDS = 15.0
+"""A tick that is so late does not come: beat, the broker or the cpu workers are away."""
+
+
+def look(
+    database: Database, caller: Caller, tenant_id: str, tick: float
+) -> tuple[DatabaseStatus, WorkStatus, SchedulerStatus]:
+    """Ask Postgres about itself, about the tenant's work, and whether somebody counts the time, every `tick` seconds.
 
     Raises:
         Unauthorized: the key may not read jobs, or belongs to another tenant.
@@ -48,4 +63,6 @@ def look(database: Database, caller: Caller, tenant_id: str) -> tuple[DatabaseSt
         milliseconds = (time.perf_counter() - began) * 1000
         skew = (found.clock - datetime.now(UTC)).total_seconds()
         work = WorkStatus(status.lanes(caller.tenant, tx), status.troubled(caller.tenant, tx))
-    return DatabaseStatus(found.version, found.pgvector, found.schema, HEAD, milliseconds, skew), work
+        age = schedules.age(tx)
+    scheduler = SchedulerStatus(age, late=age is None or age > max(LATE_TICKS * tick, LATE_SECONDS))
+    return DatabaseStatus(found.version, found.pgvector, found.schema, HEAD, milliseconds, skew), work, scheduler

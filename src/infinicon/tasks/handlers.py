@@ -17,6 +17,7 @@ from infinicon.domain import BatchRef, Lane, RunRef, Stage
 from infinicon.errors import InfiniconError, Internal, LeaseLost
 from infinicon.operations.consolidating import consolidate
 from infinicon.operations.dispatch import forget
+from infinicon.operations.due import begin_due
 from infinicon.operations.embed import embed
 from infinicon.operations.erase import carry_on
 from infinicon.operations.events import expire as expire_events
@@ -96,6 +97,12 @@ def dispatch_waiting() -> None:
 @app.task(name=names.RECONCILE, ignore_result=True, send_events=False)
 def reconcile_lost() -> None:
     _run(lambda: enqueue.reconcile(runtime()))
+
+
+@app.task(name=names.CONSOLIDATE_DUE, ignore_result=True, send_events=False)
+def consolidate_due() -> None:
+    if _run(lambda: begin_due(runtime().sweeper, runtime().database)):
+        enqueue.window_moved()
 
 
 @app.task(name=names.PURGE, ignore_result=True, send_events=False)

@@ -16,12 +16,13 @@ FORGET = "infinicon.forget"
 PURGE = "infinicon.purge"
 EXPIRE = "infinicon.expire"
 CONSOLIDATE = "infinicon.consolidate"
+CONSOLIDATE_DUE = "infinicon.consolidate_due"
 REDACT = "infinicon.redact"
 
 STAGES: dict[Stage, str] = {Stage.EXTRACT: EXTRACT, Stage.EMBED: EMBED, Stage.INDEX: INDEX}
 """The stages of the chain in their order."""
 
-ROUTINE = (DISPATCH, RECONCILE, FORGET, PURGE, EXPIRE, REDACT)
+ROUTINE = (DISPATCH, RECONCILE, FORGET, PURGE, EXPIRE, REDACT, CONSOLIDATE_DUE)
 """Tasks that keep the pipeline going, sent again and again."""
 
 CONTROL = "control"

@@ -24,6 +24,9 @@ def schedule(settings: Settings) -> dict[str, Entry]:
     return {
         "claim what waits": Entry(names.DISPATCH, min(2.0, tick), 2.0),
         "bring back lost work": Entry(names.RECONCILE, tick, tick),
+        "consolidate what is due": Entry(
+            names.CONSOLIDATE_DUE, settings.consolidation_tick, settings.consolidation_tick
+        ),
         "end what has expired": Entry(names.EXPIRE, max(tick, 10.0), 10.0),
         "forget what is done": Entry(names.FORGET, 600.0, 300.0),
     }

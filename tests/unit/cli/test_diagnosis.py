@@ -28,6 +28,7 @@ HEALTHY: dict[str, Any] = {
     "broker": {"ok": True},
     "workers": {"cpu": 1, "interactive": 1, "embed": 2, "consolidate": 1},
     "encoder": {"ok": True, "model": "m"},
+    "scheduler": {"ok": True, "ageSeconds": 3.1},
     "work": {"lanes": [], "troubledBatches": 0},
 }
 KEY = {"keyId": "k", "tenantId": "acme", "permissions": ["admin"]}
@@ -74,6 +75,8 @@ def test_a_healthy_server(found: Callable[..., Any]) -> None:
     [
         (("broker", "ok"), False, "broker", "wrong", "INFINICON_BROKER_URL"),
         (("workers", "embed"), 0, "workers", "wrong", "infinicon worker embed"),
+        (("scheduler", "ok"), False, "scheduler", "wrong", "infinicon beat"),
+        (("scheduler",), {"ok": False}, "scheduler", "wrong", "infinicon beat"),
         (("encoder", "ok"), False, "encoder", "wrong", "infinicon encoder"),
         (("database", "schemaVersion"), "0001", "schema", "wrong", "infinicon migrate"),
         (("database", "pgvector"), "0.7.4", "database", "wrong", "0.8"),

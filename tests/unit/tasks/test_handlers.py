@@ -11,6 +11,7 @@ ROUTINE = (
     handlers.go_on_deleting,
     handlers.expire_memories,
     handlers.go_on_redacting,
+    handlers.consolidate_due,
 )
 STAGES = (handlers.extract_batch, handlers.embed_batch, handlers.index_batch)
 

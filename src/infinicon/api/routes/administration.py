@@ -58,7 +58,8 @@ def export_episodes(call: Admitted) -> Response:
 @router.get("/v0/status", **openapi.STATUS)
 def read_status(call: Admitted) -> Response:
     own = call.runtime
-    database, work = status.look(own.database, call.caller, parameters.tenant(call.request.query_params))
+    tenant, tick = parameters.tenant(call.request.query_params), own.settings.consolidation_tick
+    database, work, scheduler = status.look(own.database, call.caller, tenant, tick)
     broker = own.settings.broker_url.get_secret_value()
     reached = ping.reachable(broker)
     nodes = ping.answering(broker, timeout=1.0) if reached else ()
@@ -66,6 +67,7 @@ def read_status(call: Admitted) -> Response:
         status_wire.to_wire(
             database,
             work,
+            scheduler,
             broker=reached,
             workers=dict(sorted(Counter(node.partition("@")[0] for node in nodes).items())),
             model=own.embedder.model.name if own.embedder.ready() else None,

@@ -9,7 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 import infinicon
 from infinicon.api.wire.shared import present
 from infinicon.api.wire.validate import Body
-from infinicon.operations.status import DatabaseStatus, WorkStatus
+from infinicon.operations.status import DatabaseStatus, SchedulerStatus, WorkStatus
 
 
 class DatabaseReply(Body):
@@ -29,6 +29,13 @@ class BrokerReply(Body):
 class EncoderReply(Body):
     ok: bool
     model: str | SkipJsonSchema[None] = None
+
+
+class SchedulerReply(Body):
+    ok: bool
+    """Whether beat's tick comes on time: without it no schedule, threshold or idle time starts a consolidation."""
+    age_seconds: float | SkipJsonSchema[None] = None
+    """Since it came last; absent where it never did."""
 
 
 class LaneReply(Body):
@@ -54,11 +61,18 @@ class StatusReply(Body):
     workers: dict[str, int]
     """Processes that answered, by kind."""
     encoder: EncoderReply
+    scheduler: SchedulerReply
     work: WorkReply
 
 
 def to_wire(
-    database: DatabaseStatus, work: WorkStatus, *, broker: bool, workers: dict[str, int], model: str | None
+    database: DatabaseStatus,
+    work: WorkStatus,
+    scheduler: SchedulerStatus,
+    *,
+    broker: bool,
+    workers: dict[str, int],
+    model: str | None,
 ) -> dict[str, Any]:
     return {
         "version": infinicon.__version__,
@@ -73,6 +87,10 @@ def to_wire(
         "broker": {"ok": broker},
         "workers": workers,
         "encoder": present(ok=model is not None, model=model),
+        "scheduler": present(
+            ok=not scheduler.late,
+            ageSeconds=None if scheduler.age_seconds is None else round(scheduler.age_seconds, 1),
+        ),
         "work": {
             "lanes": [
                 {

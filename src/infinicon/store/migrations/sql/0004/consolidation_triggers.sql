@@ -37,6 +37,7 @@ CREATE TABLE heartbeats (
   name    text PRIMARY KEY,
   beat_at timestamptz NOT NULL
 );
+INSERT INTO heartbeats VALUES ('scheduler', now());
 
 -- The first moment behind `after` that a crontab names, in UTC: there every hour comes once. A day is wrong or right by its month, day and
 -- weekday; NULL where no day is right within eight years, as long as a 29th of February may be away.
