@@ -54,6 +54,7 @@ def rows(tenant: int, namespace: int, model: int, some: UUID) -> dict[str, dict[
         "consolidation_runs": {"tenant": tenant, "job": some, "urgent": False},
         "consolidation_changes": {"tenant": tenant, "job": some, "kind": "created", "memory": some, "other": some}
         | {"was": "active"},
+        "conformance_runs": {"tenant": tenant, "id": some, "workflow": "x"},
         "idempotency": {"tenant": tenant, "key_hmac": b"k", "body_digest": b"b"},
         "policies": here,
         "query_pages": {
