@@ -9,6 +9,7 @@ from __future__ import annotations
 from infinicon.domain import MemoryType
 from infinicon.plugins.consolidator.digests import Scene, digests
 from infinicon.plugins.consolidator.judging import Judgement, judge
+from infinicon.plugins.consolidator.limits import LIMITS, Limits
 from infinicon.plugins.consolidator.neighbours import unit
 from infinicon.plugins.consolidator.statements import Statement
 from infinicon.ports import ConsolidationInput, Plan
@@ -26,6 +27,9 @@ class BuiltinConsolidator:
     version = "1"
     deterministic = True
 
+    def __init__(self, limits: Limits = LIMITS) -> None:
+        self._limits = limits
+
     def consolidate(self, request: ConsolidationInput) -> Plan:
         # In order of key: what follows is the same for every order of the input, to the last bit of a matrix product.
         order = sorted(range(len(request.memories)), key=lambda at: request.memories[at].key)
@@ -35,7 +39,7 @@ class BuiltinConsolidator:
         matrix = unit(request.vectors)[order]
         atoms = [at for at, memory in enumerate(memories) if memory.type is MemoryType.ATOM]
         statements = [Statement(memories[at]) for at in atoms]
-        judgement = judge(statements, matrix[atoms]) if statements else Judgement()
+        judgement = judge(statements, matrix[atoms], self._limits) if statements else Judgement()
         unfit = judgement.unfit
         living = [
             at for at, one in enumerate(statements) if one.telling and one.key not in unfit and not one.memory.disputed

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from infinicon.plugins.consolidator.claims import Claim, is_content
 from infinicon.plugins.consolidator.clauses import Clause, Mood, is_negation
+from infinicon.plugins.consolidator.limits import LIMITS, Limits
 from infinicon.plugins.consolidator.relations import USE, Relation
 from infinicon.plugins.consolidator.statements import Statement
 from infinicon.plugins.consolidator.values import COUNT, PERCENT
@@ -33,16 +34,6 @@ class Finding:
     reason: str
 
 
-TOPIC = 0.5
-"""Least share of the shorter statement's topic that both have, for amounts. bench/figures/consolidation_precision.py has the curve."""
-SHARED = 3
-"""Least words of the topic that both have where the newer one names somebody more."""
-LOST = 1
-"""Most numbers and names that may go with the older statement beside its value."""
-LEFT = 2
-"""Most words that the older statement may assert beside what changed."""
-NEVER = 0.75
-NEVER_WORDS = 3
 _DID = frozenset(
     """
     have had was did been met went got saw made took bought read wrote built ran gave found began spent sent came sold taught thought
@@ -55,19 +46,16 @@ _AUXILIARY = frozenset("be was been being do does did have has had to".split())
 _PAST = frozenset("was were had did been used".split())
 
 
-def judged(old: Statement, new: Statement) -> Finding | None:
+def judged(old: Statement, new: Statement, limits: Limits = LIMITS) -> Finding | None:
     """`new` is not earlier than `old`. Both are short."""
-    ordered = old.time < new.time
-    for judge in (_relations, _amounts, _polarity, _never):
-        found = judge(old, new)
-        if found is None:
-            continue
-        if found.verdict is Verdict.SUPERSEDES and not ordered:
-            return Finding(Verdict.DISPUTES, found.reason)
-        if found.verdict is Verdict.SUPERSEDES and old.memory.speaker != new.memory.speaker:
-            return None  # Nobody takes back what another has said.
+    found = (
+        _relations(old, new, limits) or _amounts(old, new, limits) or _polarity(old, new) or _never(old, new, limits)
+    )
+    if found is None or found.verdict is Verdict.DISPUTES:
         return found
-    return None
+    if old.time == new.time:
+        return Finding(Verdict.DISPUTES, found.reason)
+    return found if old.memory.speaker == new.memory.speaker else None  # Nobody takes back what another has said.
 
 
 def _same_voice(old: Statement, new: Statement, subject: frozenset[str]) -> bool:
@@ -75,15 +63,15 @@ def _same_voice(old: Statement, new: Statement, subject: frozenset[str]) -> bool
     return old.memory.speaker == new.memory.speaker or not subject & {"i", "we", "my", "our", "me", "us"}
 
 
-def _relations(old: Statement, new: Statement) -> Finding | None:
+def _relations(old: Statement, new: Statement, limits: Limits) -> Finding | None:
     for earlier in old.relations:
         for later in new.relations:
             if not _rival(earlier, later) or not _same_voice(old, new, frozenset(earlier.subject)):
                 continue
-            bare = _nothing_left(old, new, frozenset((*earlier.subject, *earlier.value)))
+            bare = _nothing_left(old, new, frozenset((*earlier.subject, *earlier.value)), limits)
             if later.marked and bare:
                 return Finding(Verdict.SUPERSEDES, "changed")
-            bare = bare and _nothing_left(new, old, frozenset((*later.subject, *later.value)))
+            bare = bare and _nothing_left(new, old, frozenset((*later.subject, *later.value)), limits)
             if earlier.single and later.single and bare and not later.marked and not earlier.marked:
                 return Finding(Verdict.DISPUTES, "contradicts")
     return None
@@ -96,27 +84,29 @@ def _rival(earlier: Relation, later: Relation) -> bool:
         return False
     if later.kind is USE and not later.before:
         return False
+    if any(stem[0].isdigit() for stem in earlier.value) != any(stem[0].isdigit() for stem in later.value):
+        return False  # "The rooms are $99" and "the rooms are now booked" tell of two things.
     return not (set(earlier.value) <= set(later.value) or set(later.value) <= set(earlier.value))
 
 
-def _amounts(old: Statement, new: Statement) -> Finding | None:
-    if not _same_thing(old, new):
+def _amounts(old: Statement, new: Statement, limits: Limits) -> Finding | None:
+    if not _same_thing(old, new, limits):
         return None
     for later in new.claims:
         for earlier in old.claims:
             if (
                 later.marked
-                and _same_attribute(earlier, later)
+                and _same_attribute(earlier, later, limits)
                 and (later.attribute <= old.topic or earlier.attribute <= new.topic)
                 and _changed(old, new, earlier, later)
-                and shared_topic(old, new, earlier, later) >= TOPIC
-                and len(_lost(old, new, earlier, later)) <= LOST
+                and shared_topic(old, new, earlier, later) >= limits.topic
+                and len(_lost(old, new, earlier, later)) <= limits.lost
             ):
                 return Finding(Verdict.SUPERSEDES, "updated")
     return None
 
 
-def _same_thing(old: Statement, new: Statement) -> bool:
+def _same_thing(old: Statement, new: Statement, limits: Limits) -> bool:
     """Whether nothing tells apart what the two are about: whose it is, which of several."""
     if old.possessors != new.possessors or old.distinguishers != new.distinguishers:
         return False
@@ -124,17 +114,17 @@ def _same_thing(old: Statement, new: Statement) -> bool:
         return False
     if not _same_voice(old, new, old.owners | new.owners):
         return False
-    return new.names <= old.names or len(old.topic & new.topic) >= SHARED
+    return new.names <= old.names or len(old.topic & new.topic) >= limits.shared
 
 
-def _same_attribute(earlier: Claim, later: Claim) -> bool:
+def _same_attribute(earlier: Claim, later: Claim, limits: Limits) -> bool:
     if earlier.value.kind != later.value.kind or earlier.value.content == later.value.content:
         return False
     if later.before is not None and later.before != earlier.value.content:
         return False
     if earlier.value.kind == COUNT and earlier.value.unit != later.value.unit:
         return False
-    if (earlier.refers or later.refers) and len(earlier.about & later.about) < SHARED:
+    if (earlier.refers or later.refers) and len(earlier.about & later.about) < limits.shared:
         return False
     return earlier.labels == later.labels and bool(earlier.attribute & later.attribute)
 
@@ -175,8 +165,8 @@ def _lost(old: Statement, new: Statement, earlier: Claim, later: Claim) -> froze
     return (old.numbers | old.names) - new.numbers - new.names - changed - years
 
 
-def _nothing_left(old: Statement, new: Statement, changed: frozenset[str]) -> bool:
-    return len(old.asserted - new.topic - changed) <= LEFT
+def _nothing_left(old: Statement, new: Statement, changed: frozenset[str], limits: Limits) -> bool:
+    return len(old.asserted - new.topic - changed) <= limits.left
 
 
 def _polarity(old: Statement, new: Statement) -> Finding | None:
@@ -235,18 +225,18 @@ def _is_frame(word: Word) -> bool:
     )
 
 
-def _never(old: Statement, new: Statement) -> Finding | None:
+def _never(old: Statement, new: Statement, limits: Limits) -> Finding | None:
     """ "I have never been there" after, or beside, "I went there": what comes later may well be the first time."""
     if old.memory.speaker != new.memory.speaker:
         return None
     for clause in new.clauses:
-        denied = _denied(clause)
+        denied = _denied(clause, limits)
         if denied is None:
             continue
         for told in old.clauses:
             if told.mood is Mood.ASSERTED and not told.negated and _did(told.said):
                 shared = denied & {word.stem for word in told.words}
-                if len(shared) >= NEVER_WORDS and len(shared) >= NEVER * len(denied):
+                if len(shared) >= limits.never_words and len(shared) >= limits.never * len(denied):
                     return Finding(Verdict.DISPUTES, "contradicts")
     return None
 
@@ -261,11 +251,11 @@ def _did(said: tuple[str, ...]) -> bool:
     return bool(after) and (after[0] in _DID or after[0].endswith("ed"))
 
 
-def _denied(clause: Clause) -> frozenset[str] | None:
+def _denied(clause: Clause, limits: Limits) -> frozenset[str] | None:
     """Stems of what an "I have never …" denies."""
     said = clause.said
     if clause.mood is not Mood.ASSERTED or "never" not in said or "i" not in said[: said.index("never")]:
         return None
     after = clause.words[said.index("never") + 1 :]
     stems = frozenset(word.stem for word in after if is_content(word))
-    return stems if len(stems) >= NEVER_WORDS else None
+    return stems if len(stems) >= limits.never_words else None

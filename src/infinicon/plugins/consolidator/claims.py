@@ -17,7 +17,7 @@ MARKS = frozenset(
     """
     now increas decreas reduc rais lower extend shorten reschedul postpon move chang updat adjust upgrad revis switch grew grow grown
     drop rose risen fell fallen improv new newer reach expand push bump cut correct instead anymor longer doubl tripl halv replac
-    reloc delay transfer
+    reloc delay
     """.split()
 )
 """Stems of words that say: it was otherwise before."""
@@ -25,7 +25,7 @@ _ADJECTIVES = frozenset("new newer".split())
 """New only after a determiner: "a new laptop for $1,300" replaces no laptop."""
 _DETERMINERS = frozenset("the my our his her their its".split())
 _PRONOUNS = frozenset("it which that".split())
-_STAND_INS = frozenset("it he she they this that these those there".split())
+STAND_INS = frozenset("it he she they this that these those there".split())
 _ADVERBS = frozenset(
     "recently currently initially finally already approximately around about nearly roughly exactly total".split()
 )
@@ -65,7 +65,7 @@ def _claims(clauses: Sequence[Clause], at: int) -> Iterator[Claim]:
     if clause.negated or clause.mood is Mood.REPORTED:
         return
     held = values(clause.words)
-    pronoun = clause.words[0].said in _STAND_INS
+    pronoun = clause.words[0].said in STAND_INS
     about = frozenset(word.stem for word in clause.words if is_content(word) and word.stem not in MARKS)
     for number, value in enumerate(held):
         before = _value_before(clause.words, held[number - 1], value) if number else None

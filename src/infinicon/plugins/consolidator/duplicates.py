@@ -13,15 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import pairwise
 
+from infinicon.plugins.consolidator.claims import STAND_INS
 from infinicon.plugins.consolidator.clauses import Mood, is_negation
+from infinicon.plugins.consolidator.limits import LIMITS, Limits
 from infinicon.plugins.consolidator.statements import Statement
 from infinicon.plugins.consolidator.words import Kind, Word
 from infinicon.ports import Duplicate
 
-MORE_WORDS = 4
-"""Most words that the kept one may have more."""
-LEAST_WORDS = 4
-"""Least words of a statement that is folded into a longer one."""
 _A_DAY = timedelta(days=1)
 _MOMENT = frozenset(
     """
@@ -43,7 +41,7 @@ _PREPOSITIONS = frozenset(
 )
 
 
-def subsumes(kept: Statement, folded: Statement) -> bool:
+def subsumes(kept: Statement, folded: Statement, limits: Limits = LIMITS) -> bool:
     """Whether `folded` says nothing that `kept` does not say."""
     if kept.memory.speaker != folded.memory.speaker or not _covers(kept, folded):
         return False
@@ -53,11 +51,13 @@ def subsumes(kept: Statement, folded: Statement) -> bool:
     if long == short:
         same = bool(long) and (_near_in_time(kept, folded) or _lasts(folded))
     else:
-        same = _adds_only(kept, folded, long, short) and (_near_in_time(kept, folded) or _lasts(folded))
+        same = _adds_only(kept, folded, limits) and (_near_in_time(kept, folded) or _lasts(folded))
     return same
 
 
-def duplicates(statements: Iterable[Statement], near: Mapping[str, Sequence[Statement]]) -> list[Duplicate]:
+def duplicates(
+    statements: Iterable[Statement], near: Mapping[str, Sequence[Statement]], limits: Limits = LIMITS
+) -> list[Duplicate]:
     """`near`: by key, those that are worth a comparison, in both directions. Nothing is both kept and folded."""
     folded: set[str] = set()
     found = []
@@ -69,7 +69,7 @@ def duplicates(statements: Iterable[Statement], near: Mapping[str, Sequence[Stat
             if other.key not in folded
             and _completest_first(other) < rank
             and (other.memory.fresh or statement.memory.fresh)
-            and subsumes(other, statement)
+            and subsumes(other, statement, limits)
         ]
         if roots:
             folded.add(statement.key)
@@ -86,18 +86,20 @@ def _covers(kept: Statement, folded: Statement) -> bool:
     return set(folded.memory.tags) <= set(kept.memory.tags) and folded.memory.title in {None, kept.memory.title}
 
 
-def _adds_only(kept: Statement, folded: Statement, long: Sequence[str], short: Sequence[str]) -> bool:
+def _adds_only(kept: Statement, folded: Statement, limits: Limits) -> bool:
+    long, short = kept.forms, folded.forms
     if (
         folded.flat.endswith(":")
         or kept.flat.endswith(":")
-        or len(short) < LEAST_WORDS
-        or not 0 < len(long) - len(short) <= MORE_WORDS
+        or len(short) < limits.least_words
+        or not 0 < len(long) - len(short) <= limits.more_words
     ):
         return False
     if any(clause.mood is not Mood.ASSERTED for clause in (*kept.clauses, *folded.clauses)):
         return False
-    if not kept.english or any(is_negation(word) for word in folded.said):
-        # What turns a statement is known of English only; and "I did not call" says more than "I did not call you".
+    if not kept.english or folded.said[0].said in STAND_INS or any(is_negation(word) for word in folded.said):
+        # What turns a statement is known of English only; "it" may be another thing by now; and "I did not call" says more than "I did
+        # not call you".
         return False
     added = _added(long, short)
     if added is None or any(_turns(kept.said[at]) for at in added):
@@ -130,7 +132,9 @@ def _near_in_time(kept: Statement, folded: Statement) -> bool:
 def _lasts(statement: Statement) -> bool:
     """Whether it tells of what is so, and not of what somebody did or is doing at that moment."""
     said = [word.said for word in statement.said]
-    if any(word in _MOMENT for word in said) or any(clause.mood is not Mood.ASSERTED for clause in statement.clauses):
+    if not said or said[0] in STAND_INS or any(word in _MOMENT for word in said):
+        return False
+    if any(clause.mood is not Mood.ASSERTED for clause in statement.clauses):
         return False
     doing = any(word.stem == "be" and after.said.endswith("ing") for word, after in pairwise(statement.said))
     did = "i" in said[:2] and any(word in _DID or word.endswith("ed") for word in said[1:4])

@@ -8,14 +8,10 @@ from dataclasses import dataclass, field
 
 from infinicon.plugins.consolidator.changes import Finding, Verdict, judged
 from infinicon.plugins.consolidator.duplicates import duplicates
+from infinicon.plugins.consolidator.limits import LIMITS, Limits
 from infinicon.plugins.consolidator.neighbours import Matrix, Pair, by_identity, by_words, nearest
 from infinicon.plugins.consolidator.statements import Statement
 from infinicon.ports import Dispute, Duplicate, Supersession
-
-MOST_SUPERSEDED = 4
-"""One statement that takes the place of more than these is about a kind of thing: "the ticket price is now $5"."""
-MOST_DISPUTED = 2
-"""As above: where everything contradicts everything, many things go by one description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +30,9 @@ class Judgement:
         )
 
 
-def judge(statements: Sequence[Statement], matrix: Matrix) -> Judgement:
+def judge(statements: Sequence[Statement], matrix: Matrix, limits: Limits = LIMITS) -> Judgement:
     pairs = sorted(_pairs(statements, matrix))
-    supersessions, disputes = _changes(statements, pairs)
+    supersessions, disputes = _changes(statements, pairs, limits)
     # What changed, or is in doubt, is no echo: "I live in Rome", said again after a move, is news.
     changed = {key for one in supersessions for key in (one.old, one.new)}
     changed |= {key for one in disputes for key in (one.first, one.second)}
@@ -46,12 +42,16 @@ def judge(statements: Sequence[Statement], matrix: Matrix) -> Judgement:
         if one.key not in changed and other.key not in changed and not (one.memory.disputed or other.memory.disputed):
             near[one.key].append(other)
             near[other.key].append(one)
-    return Judgement(supersessions, disputes, duplicates([one for one in statements if one.key in near], near))
+    return Judgement(supersessions, disputes, duplicates([one for one in statements if one.key in near], near, limits))
 
 
-def _changes(statements: Sequence[Statement], pairs: Sequence[Pair]) -> tuple[list[Supersession], list[Dispute]]:
+def _changes(
+    statements: Sequence[Statement], pairs: Sequence[Pair], limits: Limits
+) -> tuple[list[Supersession], list[Dispute]]:
     """Each old one with the next that takes its place, and disputes between those that stay."""
-    found = [one for first, second in pairs if (one := _ordered(statements[first], statements[second])) is not None]
+    found = [
+        one for first, second in pairs if (one := _ordered(statements[first], statements[second], limits)) is not None
+    ]
     next_ones: dict[str, tuple[Statement, str]] = {}
     for old, new, finding in found:
         if finding.verdict is Verdict.SUPERSEDES and (
@@ -62,7 +62,7 @@ def _changes(statements: Sequence[Statement], pairs: Sequence[Pair]) -> tuple[li
     supersessions = [
         Supersession(old, new.key, reason)
         for old, (new, reason) in sorted(next_ones.items(), key=lambda one: one[0])
-        if taken[new.key] <= MOST_SUPERSEDED
+        if taken[new.key] <= limits.superseded
     ]
     gone = {one.old for one in supersessions}
     disputes = [
@@ -73,21 +73,21 @@ def _changes(statements: Sequence[Statement], pairs: Sequence[Pair]) -> tuple[li
         and not (old.memory.disputed and new.memory.disputed)
     ]
     sides = Counter(key for one in disputes for key in (one.first, one.second))
-    return supersessions, [one for one in disputes if max(sides[one.first], sides[one.second]) <= MOST_DISPUTED]
+    return supersessions, [one for one in disputes if max(sides[one.first], sides[one.second]) <= limits.disputed]
 
 
 def _rank(statement: Statement) -> tuple[object, str]:
     return statement.time, statement.key
 
 
-def _ordered(first: Statement, second: Statement) -> tuple[Statement, Statement, Finding] | None:
+def _ordered(first: Statement, second: Statement, limits: Limits) -> tuple[Statement, Statement, Finding] | None:
     """The pair in order of time with what is found; of a pair without an order both ways are looked at."""
     if not first.short or not second.short:
         return None
     old, new = (first, second) if (first.time, first.key) <= (second.time, second.key) else (second, first)
-    found = judged(old, new)
+    found = judged(old, new, limits)
     if found is None and old.time == new.time:
-        found = judged(new, old)
+        found = judged(new, old, limits)
     return (old, new, found) if found is not None else None
 
 

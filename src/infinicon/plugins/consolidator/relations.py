@@ -49,7 +49,7 @@ _PLACES = frozenset("in at on near under behind inside by".split())
 _SINGLE = frozenset(
     stem(word)
     for word in """
-    code password pin address email mail phone number name title deadline budget date time day venue location room place lead leader
+    code password pin address email mail phone number name title deadline budget date time day venue location lead leader
     manager boss owner captain director head chair host contact doctor dentist status colour color version price cost salary rent rate
     size height weight age capital username url link endpoint port branch region currency target goal limit threshold quota birthday
     anniversary destination gate seat platform model provider supplier vendor insurer bank nickname favourite favorite passphrase
