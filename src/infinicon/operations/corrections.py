@@ -97,6 +97,7 @@ def dispute(database: Database, caller: Caller, scope: Scope, refs: Sequence[Mem
     """
     with database.transaction(caller.tenant) as tx:
         key = scopes.resolve(tx, caller, scope, Permission.INGEST)
+        corrections.take_turn(key, tx)
         first, second = _held(key, tx, refs)
         if first.id == second.id:
             raise InvalidRequest("a memory does not contradict itself", details={"field": "refs"})
@@ -127,6 +128,7 @@ def resolve(
     """
     with database.transaction(caller.tenant) as tx:
         key = scopes.resolve(tx, caller, scope, Permission.INGEST)
+        corrections.take_turn(key, tx)
         named = _held(key, tx, refs)
         open_links = corrections.contradictions(key, tx, {one.id for one in named})
         ends = {end: kind for edge in open_links.values() for end, kind in _ends(edge)}

@@ -41,6 +41,8 @@ class Edge:
     end_type: MemoryType
 
 
+TAKE_TURN = text("SELECT pg_advisory_xact_lock(hashtextextended('contradictions ' || :tenant || ' ' || :namespace, 0))")
+
 KNOWN = text("""
     SELECT id, type, status FROM memories
     WHERE tenant = :tenant AND namespace = :namespace AND id = ANY(CAST(:ids AS uuid[])) AND status <> 'tombstoned'
@@ -142,6 +144,12 @@ ANSWERED = text("""
 SETTLE = text("""
     UPDATE links SET status = 'superseded' WHERE tenant = :tenant AND id = ANY(CAST(:ids AS uuid[]))
 """)
+
+
+def take_turn(scope: ScopeKey, tx: Transaction) -> None:
+    """Wait until nobody else states or ends contradictions in the namespace. Which memories an end concerns is known only once it is
+    looked at: two that look at each other's would deadlock, and keep connections from everybody meanwhile. It ends with the transaction."""
+    tx.execute(TAKE_TURN, {"tenant": str(scope.tenant), "namespace": str(scope.namespace)})
 
 
 def known(scope: ScopeKey, tx: Transaction, ids: Collection[UUID]) -> dict[UUID, tuple[MemoryType, Status]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
 from uuid import UUID, uuid4
 
 import pytest
@@ -26,8 +28,10 @@ from infinicon.errors import InvalidRequest, NotFound, Unauthorized
 from infinicon.operations.corrections import dispute, resolve
 from infinicon.operations.hydrate import hydrate
 from infinicon.operations.tombstone import tombstone
+from infinicon.store import database
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import Pipeline
+from tests.together import together
 
 ROSA = "Rosa moved to Turin in March of last year."
 LYON = "Rosa moved back to Lyon in May of this year."
@@ -260,3 +264,37 @@ def test_the_scopes_filters_hold(pipeline: Pipeline, sql: Sql) -> None:
         resolve(pipeline.app, pipeline.caller, other, [old], new)
     assert status(sql, old.id, new.id) == ["disputed", "disputed"]
     assert pipeline.ingest(correction, scope=own).results[0].status is IngestStatus.CREATED
+
+
+def test_many_who_state_and_end_contradictions_at_once_do_not_stand_in_each_others_way(
+    pipeline: Pipeline, sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A deadlock is found after a second, and keeps connections from everybody else until then."""
+    conflicts: list[float] = []
+    monkeypatch.setattr(database, "time", SimpleNamespace(sleep=conflicts.append))
+    refs = [put(pipeline, f"Fact number {number} says something else.").ref for number in range(6)]
+    pipeline.drain()
+    rivals = [(first, second) for first in refs for second in refs if first.id != second.id]
+
+    def act(number: int) -> None:
+        first, second = rivals[number % len(rivals)]
+        if number % 2:
+            dispute(pipeline.app, pipeline.caller, pipeline.scope(), [first, second])
+        else:
+            resolve(pipeline.app, pipeline.caller, pipeline.scope(), [first], None)
+
+    together(*[partial(act, number) for number in range(40)])
+
+    disputed = {
+        row[0]
+        for row in sql(
+            "SELECT id FROM memories WHERE status = 'disputed' AND type = 'episode' AND tenant = %s",
+            pipeline.caller.tenant,
+        )
+    }
+    open_links = sql(
+        "SELECT from_id, to_id FROM links WHERE link_type = 'contradicts' AND status = 'active' AND tenant = %s",
+        pipeline.caller.tenant,
+    )
+    assert disputed == {end for ends in open_links for end in ends}
+    assert conflicts == []
