@@ -67,9 +67,7 @@ def _commit(
         batches.close(ref.tenant, tx, ref.batch, token)
         jobs.count(ref.tenant, tx, finished, {}, {})
         backlog.leave(ref.tenant, tx, {one.id for one in retired})
-        backlog.add(
-            ref.tenant, tx, [one.id for one in active if one.type is MemoryType.ATOM] + [one.id for one in revived]
-        )
+        backlog.add(ref.tenant, tx, again | {one.id for one in active if one.type is MemoryType.ATOM})
         # Also those that only get events: else two batches could hold one counter each and want the other's.
         moved = [(memory.namespace, (0, 0)) for memory in active] + [(part, (-n, -m)) for part, (n, m) in cleared]
         spaces.add_to_counters(ref.tenant, tx, _summed([*added.items(), *moved]))

@@ -85,7 +85,7 @@ SELECT m.tenant, m.id AS memory, m.namespace, width.name AS width,
 FROM memories m
 LEFT JOIN policies p ON p.tenant = m.tenant AND p.namespace = m.namespace,
      LATERAL (SELECT coalesce(p.consolidation_width, 'agent') AS name) width
-WHERE m.type = 'atom' AND m.status IN ('active', 'disputed');
+WHERE m.type = 'atom' AND m.status IN ('active', 'disputed') AND NOT m.stale;
 
 CREATE INDEX memories_stale_idx ON memories (tenant, namespace) WHERE stale;
 
