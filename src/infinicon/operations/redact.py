@@ -7,27 +7,45 @@ that a batch carries is left until the batch is through: what it writes meanwhil
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from infinicon import lexemes, rendering
-from infinicon.domain import NIL_ID, Caller, EventType, Job, Lane, Scope, ScopeKey, Status, TokenCounts
+from infinicon.domain import (
+    NIL_ID,
+    Caller,
+    EventType,
+    Job,
+    Lane,
+    MemoryType,
+    Scope,
+    ScopeKey,
+    Stage,
+    Status,
+    TokenCounts,
+)
+from infinicon.errors import InfiniconError
+from infinicon.guard import guarded
 from infinicon.ids import new_id
 from infinicon.keyring import Keyring
 from infinicon.operations import redaction, secrets
 from infinicon.operations.counting import Counters
 from infinicon.operations.embed import Vector, cut, encode, rendered
+from infinicon.operations.erase import remove
 from infinicon.operations.extract import fingerprint
 from infinicon.operations.redaction import Redactor
-from infinicon.operations.rewording import moved_span, reworded, textual
-from infinicon.ports import Embedder
+from infinicon.operations.rewording import moved_span, quoted_anew, reworded, textual
+from infinicon.ports import Embedder, Extractor, SourceEpisode
 from infinicon.store import events, jobs, redactions, spaces, tombstones
 from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.redactions import Stored, Words
 from infinicon.store.spaces import Chunk, Unembedded
+
+REASON = "a source of it was redacted"
 
 PAGE = 200
 SECONDS = 20.0
@@ -43,16 +61,18 @@ class Tools:
 
     database: Database
     keyring: Keyring
+    extractor: Extractor
     embedder: Embedder
     counters: Counters
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What becomes of one memory. Vectors by digest of their text."""
+    """What becomes of one memory. `cut`: it says a piece of a secret only. Vectors by digest of their text."""
 
     stored: Stored
     words: Words
+    cut: bool
     unit: TokenCounts
     own: TokenCounts
     chunks: list[Chunk]
@@ -154,17 +174,64 @@ def _memories(
     rewritten, left = 0, []
     for stored in found:
         redactor = redactors[stored.namespace]
-        words = reworded(redactor, stored)
-        if words == stored.words:
-            continue
-        if _commit(tools, tenant, job, model, redactor, _plan(tools, stored, words)):
-            rewritten += 1
-        else:
-            left.append(str(stored.id))
+        # First what is derived from it: where it was cut from is known only as long as this one stands as it was.
+        pieces = _pieces(tools.database, tenant, redactor, stored)
+        wanted_words = [(piece, words, True) for piece, words in pieces]
+        words = _derived_again(tools, redactor, stored, reworded(redactor, stored))
+        if words != stored.words:
+            wanted_words.append((stored, words, False))
+        done = 0
+        for one, said, cut_through in wanted_words:
+            if not _commit(tools, tenant, job, model, redactor, _plan(tools, one, said, cut_through=cut_through)):
+                left.append(str(stored.id))
+                break
+            done += 1
+        rewritten += done
     return rewritten, left
 
 
-def _plan(tools: Tools, stored: Stored, words: Words) -> Plan:
+def _pieces(database: Database, tenant: int, redactor: Redactor, stored: Stored) -> list[tuple[Stored, Words]]:
+    """Atoms that quote a place in which a secret stands, or a part of one, and what they say from now on."""
+    if redactor.idle or stored.words.content is None or not redactor.changes(stored.words.content):
+        return []
+    with database.transaction(tenant) as tx:
+        quotes = {derived: span for _, derived, span in redactions.spans(tenant, tx, stored.id)}
+        atoms = [one for one in redactions.load(tenant, tx, quotes) if one.type is MemoryType.ATOM]
+    found = []
+    for atom in atoms:
+        text = quoted_anew(redactor, stored, quotes[atom.id])
+        if text is None:
+            continue
+        words = replace(reworded(redactor, atom), content=redactor.text(text))
+        if words != atom.words:
+            found.append((atom, words))
+    return found
+
+
+def _derived_again(tools: Tools, redactor: Redactor, stored: Stored, words: Words) -> Words:
+    """With the text by which an episode is found, and its speaker, as the extractor makes them of its new words: it may have changed a
+    secret before that was known, so that nothing known is found in them."""
+    same = (words.content, words.metadata) == (stored.words.content, stored.words.metadata)
+    nothing = words.search_text is None and words.speaker is None
+    if same or nothing or stored.type is not MemoryType.EPISODE or words.content is None:
+        return words
+    content = words.content if textual(stored) else json.loads(words.content)
+    episode = SourceEpisode(words.content_type or "text/plain", content, dict(words.metadata), stored.occurred_at)
+    try:
+        extraction = guarded(Stage.EXTRACT, tools.extractor.name, tools.extractor.extract, episode)
+    except InfiniconError as fault:
+        if fault.retryable:
+            raise
+        return replace(words, search_text=None if words.search_text is None else words.content)
+    searchable = redactor.text(extraction.searchable)
+    return replace(
+        words,
+        search_text=None if searchable == words.content else searchable,
+        speaker=redactor.optional(extraction.speaker),
+    )
+
+
+def _plan(tools: Tools, stored: Stored, words: Words, *, cut_through: bool) -> Plan:
     """What is slow: vectors and counts. No transaction is open."""
     text = (words.content if words.search_text is None else words.search_text) or ""
     unit = own = TokenCounts()
@@ -176,7 +243,7 @@ def _plan(tools: Tools, stored: Stored, words: Words) -> Plan:
     if stored.counted:
         own = tools.counters.stored(words.content or "")
     if not stored.indexed:
-        return Plan(stored, words, unit, own, [], {}, {})
+        return Plan(stored, words, cut_through, unit, own, [], {}, {})
     memory = Unembedded(stored.id, stored.namespace, stored.type, words.speaker, text)
     chunks, texts = cut(tools.embedder, [memory])
     vectors = zip(texts, encode(tools.embedder, list(texts.values())), strict=True)
@@ -184,7 +251,8 @@ def _plan(tools: Tools, stored: Stored, words: Words) -> Plan:
         (one.memory, one.chunk): lexemes.lexeme_ids(rendered(words.speaker, text[one.start : one.end]))
         for one in chunks
     }
-    return Plan(stored, words, unit, own, chunks, {digest: v for digest, v in vectors if v is not None}, terms)
+    found = {digest: vector for digest, vector in vectors if vector is not None}
+    return Plan(stored, words, cut_through, unit, own, chunks, found, terms)
 
 
 @retry_conflicts
@@ -201,11 +269,13 @@ def _commit(tools: Tools, tenant: int, job: UUID, model: int, redactor: Redactor
         if redactions.load(tenant, tx, [stored.id]) != [stored]:
             return False
         stated, filters = redactions.write(tenant, tx, stored.id, plan.words, rendering.VERSION, plan.unit, plan.own)
-        if stated and stored.type == "atom":
+        if stated and stored.type is MemoryType.ATOM:
             name = fingerprint(
                 stored.agent_id, stored.session_id, filters, plan.words.speaker, plan.words.content or ""
             )
             redactions.state(tenant, tx, stored.namespace, stored.id, name)
+        if plan.cut:
+            _forget_syntheses(scope, tx, stored)
         _move_spans(tx, tenant, redactor, stored)
         _index(tx, tenant, model, plan)
         if stored.status not in {Status.PENDING, Status.FAILED}:
@@ -213,8 +283,16 @@ def _commit(tools: Tools, tenant: int, job: UUID, model: int, redactor: Redactor
     return True
 
 
+def _forget_syntheses(scope: ScopeKey, tx: Transaction, stored: Stored) -> None:
+    """What was made of a piece of a secret may say it again in any words: it goes, and is made anew of what its sources say now."""
+    derived = redactions.load(scope.tenant, tx, redactions.derived(scope.tenant, tx, [stored.id]))
+    gone = [one.id for one in derived if one.type is MemoryType.CONSOLIDATION]
+    if gone:
+        remove(scope, tx, gone, REASON, None)
+
+
 def _move_spans(tx: Transaction, tenant: int, redactor: Redactor, stored: Stored) -> None:
-    for link, span in redactions.spans(tenant, tx, stored.id):
+    for link, _, span in redactions.spans(tenant, tx, stored.id):
         there = moved_span(redactor, stored, span)
         if there != span:
             redactions.move_span(tenant, tx, link, there)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from infinicon.domain import Json, MemoryType, Span
 from infinicon.operations.extract import is_text
-from infinicon.operations.redaction import Redactor, moved
+from infinicon.operations.redaction import Edit, Redactor, applied, moved
 from infinicon.store.redactions import Stored, Words
 
 
@@ -41,19 +42,40 @@ def _content(redactor: Redactor, stored: Stored) -> str | None:
 
 def moved_span(redactor: Redactor, stored: Stored, span: Span) -> Span:
     """Where a span of the memory's former text stands. One whose place cannot be found stays as it is."""
-    content = stored.words.content
-    if content is None:
+    found = _text_at(redactor, stored, span.path)
+    if found is None:
         return span
-    if textual(stored):
-        text, path = content, span.path
-    else:
-        before = json.loads(content)
-        found = _followed(before, redactor.json(before), span.path)
-        if found is None:
-            return span
-        text, path = found
+    text, path = found
+    return _moved(span, redactor.edits(text), path)
+
+
+def quoted_anew(redactor: Redactor, stored: Stored, span: Span) -> str | None:
+    """What a span of the memory's former text says after redaction, where a secret stood in it, or a part of one; else None.
+
+    A piece of a secret is none that a redactor knows: whoever cut the text before the secret was known may have cut through it.
+    """
+    found = _text_at(redactor, stored, span.path)
+    if found is None:
+        return None
+    text, path = found
     edits = redactor.edits(text)
+    if not any(edit.start < span.end and span.start < edit.end for edit in edits):
+        return None
+    there = _moved(span, edits, path)
+    return applied(text, edits)[there.start : there.end]
+
+
+def _moved(span: Span, edits: Sequence[Edit], path: str) -> Span:
     return Span(moved(span.start, edits, end=False), moved(span.end, edits, end=True), path)
+
+
+def _text_at(redactor: Redactor, stored: Stored, path: str) -> tuple[str, str] | None:
+    """The former string that spans at this path count in, and the path to it after redaction."""
+    content = stored.words.content
+    if content is None or textual(stored):
+        return None if content is None else (content, path)
+    before = json.loads(content)
+    return _followed(before, redactor.json(before), path)
 
 
 def _followed(before: Json, after: Json, path: str) -> tuple[str, str] | None:

@@ -129,7 +129,7 @@ STATE = text("""
 """)
 
 SPANS = text("""
-    SELECT id, span_start, span_end, span_path FROM links
+    SELECT id, from_id, span_start, span_end, span_path FROM links
     WHERE tenant = :tenant AND to_id = :id AND span_start IS NOT NULL ORDER BY id FOR UPDATE
 """)
 
@@ -299,10 +299,10 @@ def state(tenant: int, tx: Transaction, namespace: int, memory: UUID, fingerprin
     tx.execute(STATE, {"tenant": tenant, "namespace": namespace, "id": memory, "fingerprint": fingerprint})
 
 
-def spans(tenant: int, tx: Transaction, memory: UUID) -> list[tuple[UUID, Span]]:
-    """The links that point into the memory's text, locked, and where."""
+def spans(tenant: int, tx: Transaction, memory: UUID) -> list[tuple[UUID, UUID, Span]]:
+    """The links that point into the memory's text, locked: each with what is derived, and where from."""
     rows = tx.execute(SPANS, {"tenant": tenant, "id": memory})
-    return [(row.id, Span(row.span_start, row.span_end, row.span_path or "")) for row in rows]
+    return [(row.id, row.from_id, Span(row.span_start, row.span_end, row.span_path or "")) for row in rows]
 
 
 def move_span(tenant: int, tx: Transaction, link: UUID, span: Span) -> None:

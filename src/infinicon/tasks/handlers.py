@@ -114,7 +114,7 @@ def go_on_deleting(tenant: int, job: str) -> None:
 @app.task(name=names.REDACT, ignore_result=True, send_events=False)
 def go_on_redacting(tenant: int, job: str) -> None:
     own = runtime()
-    tools = Tools(own.database, own.keyring, process.embedder(Lane.BULK), own.counters)
+    tools = Tools(own.database, own.keyring, own.extractor, process.embedder(Lane.BULK), own.counters)
     _run(lambda: redact(tools, tenant, UUID(job)))
 
 

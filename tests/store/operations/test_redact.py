@@ -27,7 +27,7 @@ def start(pipeline: Pipeline, stands_for: str) -> Job:
 
 
 def tools(pipeline: Pipeline) -> redact.Tools:
-    return redact.Tools(pipeline.app, pipeline.keyring, pipeline.embedder, pipeline.counters)
+    return redact.Tools(pipeline.app, pipeline.keyring, pipeline.extractor, pipeline.embedder, pipeline.counters)
 
 
 def redacted(pipeline: Pipeline, stands_for: str) -> Job:
@@ -123,6 +123,36 @@ def test_index_spans_and_counts_are_those_of_the_new_text(pipeline: Pipeline, sq
     assert sql(INDEXED, pipeline.caller.tenant) == index
     assert sql(INDEX, pipeline.caller.tenant)
     assert any(stands_for in str(content) for content in pipeline.found("It was again"))
+
+
+def test_pieces_and_changed_forms_of_it_go_too(pipeline: Pipeline, sql: Sql) -> None:
+    """Before it was known, the extractor cut through it, and took for markup what was a part of it."""
+    secret = "tr0ub. *Dor*&3 **horse**. Battery staple"
+    pipeline.ingest(
+        IngestEpisode("text/markdown", f"# Notes\n\nThe code is {secret} since May. A heron stood at the lake."),
+        IngestEpisode("application/json", [{"role": "user", "content": f"Say {secret} to get in. The boat is blue."}]),
+    )
+    pipeline.drain()
+    assert any("Battery staple" in text and "tr0ub" not in text for text in memories(pipeline, sql, "content", "atom"))
+    assert found_in(pipeline, sql, secret) == {"memories.content"}
+
+    redacted(pipeline, add(pipeline, secret))
+    for part in ("tr0ub", "Dor", "horse", "Battery", "staple"):
+        assert found_in(pipeline, sql, part) == set()
+    said = " ".join(memories(pipeline, sql, "content", "atom"))
+    assert "A heron stood at the lake." in said
+    assert "The boat is blue." in said
+    rows = sql(
+        """SELECT substring(e.content FROM l.span_start + 1 FOR l.span_end - l.span_start), a.content
+           FROM links l JOIN memories e ON e.tenant = l.tenant AND e.id = l.to_id AND e.content_type = 'text/markdown'
+           JOIN memories a ON a.tenant = l.tenant AND a.id = l.from_id WHERE l.tenant = %s""",
+        pipeline.caller.tenant,
+    )
+    assert all(of_source == said for of_source, said in rows)
+    index = sql(INDEXED, pipeline.caller.tenant)
+    pipeline.reindex()
+    pipeline.drain()
+    assert sql(INDEXED, pipeline.caller.tenant) == index
 
 
 def test_a_query_for_it_finds_it_no_longer_by_its_words(pipeline: Pipeline) -> None:
