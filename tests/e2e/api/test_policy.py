@@ -56,7 +56,6 @@ def test_a_policy_says_when_to_consolidate(client: Client, http: httpx.Client) -
     [
         ("/v0/policy", {"policy": {}}, "policy"),
         ("/v0/policy", {"policy": {"auditSeconds": -1}}, "policy.auditSeconds"),
-        ("/v0/policy", {"policy": {"auditSeconds": None}}, "policy.auditSeconds"),
         ("/v0/policy", {"policy": {"defaultExpirySeconds": 0}}, "policy.defaultExpirySeconds"),
         ("/v0/policy", {"policy": {"eventRetentionSeconds": 10**12}}, "policy.eventRetentionSeconds"),
         ("/v0/policy", {"policy": {"consolidationSchedule": "0 3 * *"}}, "policy.consolidationSchedule"),

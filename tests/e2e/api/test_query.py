@@ -43,7 +43,7 @@ def test_the_limit_is_kept(client: Client) -> None:
     assert len(client.post("/v0/query", {"query": "lantern"})["refs"]) == 10
 
 
-@pytest.mark.parametrize("limit", [0, -1, 1001, 1.5, True, "5", None])
+@pytest.mark.parametrize("limit", [0, -1, 1001, 1.5, True, "5"])
 def test_other_limits_are_refused(client: Client, http: httpx.Client, limit: object) -> None:
     fault = refusal(
         send(http, "/v0/query", {"scope": client.scope, "query": "x", "limit": limit}), 400, "invalid_request"

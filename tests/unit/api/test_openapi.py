@@ -72,7 +72,7 @@ def test_the_limits_are_stated(document: dict[str, Any]) -> None:
     assert schemas["IngestRequest"]["properties"]["episodes"]["maxItems"] == limits.EPISODES
     assert schemas["HydrateRequest"]["properties"]["refs"]["maxItems"] == limits.REFS
     assert schemas["QueryRequest"]["properties"]["query"]["maxLength"] == limits.QUERY_CHARACTERS
-    assert schemas["QueryRequest"]["properties"]["limit"]["maximum"] == limits.QUERY_LIMIT
+    assert schemas["QueryRequest"]["properties"]["limit"]["anyOf"][0]["maximum"] == limits.QUERY_LIMIT
     assert schemas["Scope"]["properties"]["tenantId"]["maxLength"] == limits.IDENTIFIER_CHARACTERS
     assert str(limits.JSON_DEPTH) in openapi.DESCRIPTION
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
@@ -33,6 +33,8 @@ DIGITS = re.compile(r"[0-9]{1,16}")
 
 class ListRequest(Body):
     """Entries are atoms and consolidations that are active."""
+
+    null_is_absent: ClassVar[bool] = False
 
     memory_ref: AnyRef
     limit: WholeNumber = 0

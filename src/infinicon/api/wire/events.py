@@ -46,7 +46,7 @@ class Wanted(Body):
     """All of them where this is absent."""
     cursor: str | None = None
     """Events after this one: `nextCursor` of a page, or the cursor of an event. Absent: from the oldest event that is kept."""
-    consistency: Literal["strong", "eventual"] | None = "eventual"
+    consistency: Literal["strong", "eventual"] = "eventual"
     """Both are the same: events come in the order of commits and without a gap."""
 
 

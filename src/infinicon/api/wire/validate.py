@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, LiteralString, TypeVar
+from typing import Any, ClassVar, LiteralString, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
 
 from infinicon.api import strict_json
 from infinicon.errors import InvalidRequest
@@ -34,7 +35,10 @@ RULES = {
 
 
 class Body(BaseModel):
-    """What every shape of the wire shares: camelCase, no coercion, unknown fields tolerated."""
+    """What every shape of the wire shares: camelCase, no coercion, unknown fields tolerated, null for a field that is not required
+    means its default (where `null_is_absent`)."""
+
+    null_is_absent: ClassVar[bool] = True
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -52,7 +56,27 @@ class Body(BaseModel):
         known = {field.alias for field in cls.model_fields.values()}
         if cls.model_config["extra"] == "forbid" and isinstance(value, dict) and not value.keys() <= known:
             raise rule("has an unknown member")
-        return value
+        if not isinstance(value, dict) or None not in value.values():
+            return value
+        defaults = {field.alias: field.default for field in cls._nullable()}
+        return {name: defaults.get(name) if member is None else member for name, member in value.items()}
+
+    @classmethod
+    def _nullable(cls) -> list[FieldInfo]:
+        """Fields whose own type does not take the null that stands for their default."""
+        fields = cls.model_fields.values() if cls.null_is_absent else ()
+        return [field for field in fields if not field.is_required() and field.default is not None]
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """The schema takes these nulls, too."""
+        schema = handler(core)
+        members = handler.resolve_ref_schema(schema).get("properties", {})
+        for field in cls._nullable():
+            own = members[field.alias]
+            beside = {name: own.pop(name) for name in ("default", "description", "title") if name in own}
+            members[field.alias] = {"anyOf": [own, {"type": "null"}], **beside}
+        return schema
 
 
 M = TypeVar("M", bound=Body)

@@ -44,7 +44,7 @@ def test_what_makes_no_key(fields: dict[str, Any], field: str) -> None:
     assert caught.value.details["field"] == field
 
 
-@pytest.mark.parametrize("overlap", [-1, 1e9, "60", True, None])
+@pytest.mark.parametrize("overlap", [-1, 1e9, "60", True])
 def test_an_overlap_has_bounds(overlap: object) -> None:
     with pytest.raises(InvalidRequest) as caught:
         wire.parse_rotate(json.dumps({"tenantId": "acme", "overlapSeconds": overlap}).encode())

@@ -5,10 +5,15 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from infinicon.api import openapi
+from infinicon.api.wire.entries import ListRequest
+from infinicon.api.wire.filters import MemoryFilters
 from infinicon.api.wire.hydrate import HydrateRequest
 from infinicon.api.wire.ingest import IngestEpisode, IngestRequest
 from infinicon.api.wire.jobs import GetJobRequest
+from infinicon.api.wire.policy import EraseRequest
 from infinicon.api.wire.query import QueryRequest
 from infinicon.api.wire.validate import Body, check, is_storable, storable_size
 from infinicon.errors import InvalidRequest
@@ -104,3 +109,34 @@ def test_what_it_can_carry(text: str) -> None:
     assert storable_size({text: [text]}) == len(
         json.dumps({text: [text]}, ensure_ascii=False, separators=(",", ":")).encode()
     )
+
+
+def test_null_is_absent_for_every_field_that_is_not_required() -> None:
+    assert openapi.DESCRIPTION  # every shape is imported
+    refused = {
+        (model, name)
+        for model in shapes(Body)
+        for name, field in model.model_fields.items()
+        if refuses(model, field.alias)
+    }
+
+    assert refused == {(ListRequest, "limit"), (ListRequest, "token_budget"), (EraseRequest, "metadata")}
+    scope = {"tenantId": "t", "namespaceId": "n"}
+    asked = {"scope": scope, "query": "x"}
+    absent = check(QueryRequest, asked)
+    assert check(QueryRequest, {**asked, "limit": None, "consistency": None, "filters": None, "cursor": None}) == absent
+    assert check(QueryRequest, {**asked, "filters": {"includeDisputed": None}}).filters == MemoryFilters()
+
+
+def shapes(model: type[Body]) -> list[type[Body]]:
+    return [found for child in model.__subclasses__() for found in (child, *shapes(child))]
+
+
+def refuses(model: type[Body], name: str | None) -> bool:
+    """Whether a field that may be absent may not be null."""
+    field = next(field for field in model.model_fields.values() if field.alias == name)
+    try:
+        model.model_validate({name: None})
+    except ValidationError as fault:
+        return not field.is_required() and any(error["loc"][:1] == (name,) for error in fault.errors())
+    return False
