@@ -28,7 +28,8 @@ from infinicon.domain import (
     WorkingContext,
 )
 from infinicon.errors import InvalidRequest
-from infinicon.operations import ranking, scopes
+from infinicon.keyring import Keyring
+from infinicon.operations import ranking, redaction, scopes
 from infinicon.operations.counting import STORED, Counters
 from infinicon.operations.filling import Filling, Omission
 from infinicon.operations.gathering import Chosen, Prices, Work, gather, unit_of
@@ -62,9 +63,15 @@ class Required:
 
 
 def assemble(
-    database: Database, embedder: Embedder, counters: Counters, caller: Caller, request: AssembleRequest
+    database: Database,
+    keyring: Keyring,
+    embedder: Embedder,
+    counters: Counters,
+    caller: Caller,
+    request: AssembleRequest,
 ) -> WorkingContext:
-    """The memories of a scope that serve a task best, as many as fit the budget, each whole and with its source.
+    """The memories of a scope that serve a task best, as many as fit the budget, each whole and with its source. Known secrets are
+    redacted in the task that it repeats.
 
     Raises:
         InvalidRequest: no counter has the name that the budget gives.
@@ -76,13 +83,15 @@ def assemble(
     asked = ranking.ask(embedder, request.task)
     with database.transaction(caller.tenant, snapshot=True) as tx:
         scope = scopes.resolve(tx, caller, request.scope, Permission.ASSEMBLE)
+        redactor = redaction.in_scope(scope, tx, keyring)
+        scope = redactor.asked(scope)
         work = Work(scope, tx, counters, request, _filters(request))
         required = _required(work)
         chosen = gather(work, asked, required.filling)
         segments = _segments(work, asked, chosen)
         return WorkingContext(
-            scope=request.scope,
-            task=request.task,
+            scope=scope.named,
+            task=redactor.text(request.task),
             budget=request.budget,
             segments=segments,
             token_estimate=sum(segment.tokens for segment in segments),
@@ -119,7 +128,9 @@ def _required(work: Work) -> Required:
     refs = {ref.id: ref for ref in work.request.constraints.must_include}
     found = selection.listed(work.scope, work.tx, list(refs), MemoryFilters(statuses=SEARCHABLE, stale=True))
     prices = Prices(work, found)
-    told = Told(search.told(work.scope, work.tx, found, found))
+    quotes = contexts.quotes(work.scope, work.tx, found)
+    parts = {part for of in quotes.values() for part in of}
+    told = Told(search.told(work.scope, work.tx, {*found, *parts}, found), quotes)
     required = Required(Filling(work.room, work.segments), {}, {})
     for memory, ref in refs.items():
         candidate = found.get(memory)

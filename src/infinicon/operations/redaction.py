@@ -197,8 +197,14 @@ class Redactor:
                 rule = "must not hold a known secret"
                 details: dict[str, Detail] = {"field": f"scope.{field}", "rule": rule}
                 raise InvalidRequest(f"scope.{field} {rule}", details=details)
-        filters = None if named.filters is None else self.mapping(named.filters)
-        return replace(scope, named=replace(named, filters=filters))
+        return self.asked(scope)
+
+    def asked(self, scope: ScopeKey) -> ScopeKey:
+        """A scope to read from: its filters say what those of stored memories say by now."""
+        filters = scope.named.filters
+        if self.idle or filters is None:
+            return scope
+        return replace(scope, named=replace(scope.named, filters=self.mapping(filters)))
 
     def actor(self, actor: ActorRef) -> ActorRef:
         """Who made something."""

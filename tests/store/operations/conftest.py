@@ -206,7 +206,7 @@ class Pipeline:
             filters or MemoryFilters(),
             constraints or ContextConstraints(),
         )
-        return assemble(self.app, self.embedder, self.counters, self.caller, request)
+        return assemble(self.app, self.keyring, self.embedder, self.counters, self.caller, request)
 
     def found(self, text: str, limit: int = 10, scope: Scope | None = None) -> list[Json]:
         """The contents of what a query finds, the best first."""

@@ -89,6 +89,10 @@ def test_what_is_counted_and_ranked_is_the_marker(pipeline: Pipeline, sql: Sql) 
     assert all("hunter22" not in str(content) for content in pipeline.found("hunter22"))
     context = pipeline.assemble("What is the password?")
     assert "hunter22" not in "".join(str(segment.content) for segment in context.segments)
+    assert (
+        pipeline.assemble("Is it hunter22?", scope=pipeline.scope(filters={"a": "hunter22"})).task
+        == f"Is it {stands_for}?"
+    )
 
 
 class Joining:

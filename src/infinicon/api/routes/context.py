@@ -22,5 +22,7 @@ async def assemble_context(call: Admitted) -> Response:
     if asked.strong:
         await until_quiet(call, asked.request.scope, Permission.ASSEMBLE)
     own = call.runtime
-    made = await in_thread(context.assemble, own.database, own.embedder, own.counters, call.caller, asked.request)
+    made = await in_thread(
+        context.assemble, own.database, own.keyring, own.embedder, own.counters, call.caller, asked.request
+    )
     return answer(await in_thread(wire.to_wire, asked, made))
