@@ -59,10 +59,17 @@ class Client:
 
     def post(self, path: str, body: Mapping[str, object], *, timeout: float | None = None) -> Wire:
         """The answer to a POST of `body`. Raises ApiRefused, NoServer."""
+        return self._send("POST", path, body, timeout)
+
+    def put(self, path: str, body: Mapping[str, object]) -> Wire:
+        """The answer to a PUT of `body`. Raises ApiRefused, NoServer."""
+        return self._send("PUT", path, body, None)
+
+    def _send(self, method: str, path: str, body: Mapping[str, object], timeout: float | None) -> Wire:
         # ASCII with escapes: a lone surrogate then travels as JSON has it, and the API is asked what it makes of it.
         raw = json.dumps(body).encode("ascii")
         more: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
-        return self._reply(path, "POST", content=raw, headers={"Content-Type": "application/json"}, **more)
+        return self._reply(path, method, content=raw, headers={"Content-Type": "application/json"}, **more)
 
     def delete(self, path: str, params: Mapping[str, str | int] | None = None) -> Wire:
         """The answer to a DELETE. Raises ApiRefused, NoServer."""

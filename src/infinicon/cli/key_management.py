@@ -45,7 +45,7 @@ def create(
             "label": label,
             "permissions": list(permissions or ()) or None,
             "namespaces": list(namespaces or ()) or None,
-            "expiresAt": None if expires is None else _moment(expires),
+            "expiresAt": None if expires is None else moment(expires),
         }
         given = {name: value for name, value in wanted.items() if value is not None}
         _made(client.post("/v0/keys", {"tenantId": client.tenant_id, **given}), as_json=as_json)
@@ -114,14 +114,14 @@ def rotate(url: str | None, data_dir: Path | None, key: str, overlap: str, *, as
     """A key's successor."""
     with Client(find(url, data_dir)) as client:
         body = {"tenantId": client.tenant_id, "overlapSeconds": seconds(overlap)}
-        _made(client.post(f"/v0/keys/{_segment(key)}/rotate", body), as_json=as_json)
+        _made(client.post(f"/v0/keys/{segment(key)}/rotate", body), as_json=as_json)
     note(f"the old key works for {overlap} more")
 
 
 def revoke(url: str | None, data_dir: Path | None, key: str, *, as_json: bool) -> None:
     """A key that works no longer."""
     with Client(find(url, data_dir)) as client:
-        reply = client.post(f"/v0/keys/{_segment(key)}/revoke", {"tenantId": client.tenant_id})
+        reply = client.post(f"/v0/keys/{segment(key)}/revoke", {"tenantId": client.tenant_id})
     if as_json:
         show_json(reply)
     else:
@@ -136,13 +136,13 @@ def _made(reply: Wire, *, as_json: bool) -> None:
     print(reply["apiKey"])
 
 
-def _segment(text: str) -> str:
+def segment(text: str) -> str:
     from urllib.parse import quote
 
     return quote(text, safe="") or "-"
 
 
-def _moment(text: str) -> str:
+def moment(text: str) -> str:
     """RFC 3339 as it is; a length of time from now."""
     if _DATED.match(text):
         return text

@@ -46,7 +46,7 @@ def ask(
     http: httpx.Client, live: Instance, scope: Wire, key: str, path: str, method: str, operation: dict[str, Any]
 ) -> int:
     """The status of a request as the document describes one, in a scope that exists, for something that does not."""
-    values = {**scope, "keyId": NIL, "jobId": NIL, "secretId": NIL}
+    values = {**scope, "keyId": NIL, "jobId": NIL, "secretId": NIL, "id": NIL, "memoryRef": scope["namespaceId"]}
     needed = [one for one in operation.get("parameters", ()) if one["required"]]
     path = path.format_map({one["name"]: values[one["name"]] for one in needed if one["in"] == "path"})
     query = {one["name"]: values[one["name"]] for one in needed if one["in"] == "query"}

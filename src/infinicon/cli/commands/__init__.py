@@ -10,6 +10,7 @@ from infinicon.cli.commands import secrets as secrets  # isort: skip
 from infinicon.cli.commands import ingest as ingest  # isort: skip
 from infinicon.cli.commands import read as read  # isort: skip
 from infinicon.cli.commands import context as context  # isort: skip
+from infinicon.cli.commands import memory as memory  # isort: skip
 from infinicon.cli.commands import jobs as jobs  # isort: skip
 from infinicon.cli.commands import events as events  # isort: skip
 from infinicon.cli.commands import consolidation as consolidation  # isort: skip
