@@ -2,7 +2,8 @@
 
 Of an atom and its episode one is taken. A short episode is taken whole in the place of any of its atoms: what stands around a sentence
 helps to read it, and costs little. A long one gives way to its atoms, where one of them ranks near it: so the budget holds many places
-instead of one. What gave way and is not told by an atom in the end is offered last. (docs/decisions/0011)
+instead of one. What gave way and is not told by an atom in the end is offered last. (docs/decisions/0011) So it is with a
+consolidation and what it is made of: never both use up the budget.
 """
 
 from __future__ import annotations
@@ -142,7 +143,9 @@ class Pool:
         self.filling = filling
         self.ranked = {one.candidate.memory: one for one in order.found}
         atoms = [memory for memory, one in self.ranked.items() if one.candidate.type is MemoryType.ATOM]
-        sources = contexts.sources(work.scope, work.tx, [*atoms, *away])
+        quotes = contexts.quotes(work.scope, work.tx, [*self.ranked, *away])
+        parts = {part for of in quotes.values() for part in of}
+        sources = contexts.sources(work.scope, work.tx, {*atoms, *away, *parts})
         self._episode = self._only_episodes(work, atoms, sources)
         self._prices = Prices(work, self.ranked)
         self.scores = scored(self.ranked, self._prices.known, work.request.constraints)
@@ -150,13 +153,19 @@ class Pool:
             (one.candidate.memory for one in order.found), key=lambda memory: (-self.scores[memory], -memory.int)
         )
         own = {atom: {source.episode for source in found} for atom, found in sources.items()}
-        self._told = Told({atom: own.get(atom, set()).union(order.sources.get(atom, ())) for atom in [*atoms, *away]})
+        wanted = {*atoms, *away, *parts}
+        self._told = Told({one: own.get(one, set()).union(order.sources.get(one, ())) for one in wanted}, quotes)
         for memory in away:
-            self._told.add(memory)
+            if memory in filling.chosen:
+                self._told.add(memory)
+            else:
+                self._told.exclude(memory)
         self._nearest: dict[UUID, float] = {}
         for atom in atoms:
             for episode in own.get(atom, ()):
                 self._nearest[episode] = max(self._nearest.get(episode, 0.0), self.scores[atom])
+        for whole, of in quotes.items():
+            self._nearest[whole] = max((self.scores.get(part, 0.0) for part in of), default=0.0)
         self._short = SHORT_CHARACTERS if work.request.budget.tokenizer == "chars" else SHORT
         self._long = max(self._short, LONG * work.room)
 
@@ -201,7 +210,7 @@ class Pool:
             self._told.add(memory)
 
     def _gives_way(self, memory: UUID) -> bool:
-        """A long episode, to its atoms: one of them ranks near it."""
+        """A long episode, or consolidation, to its atoms: one of them ranks near it."""
         nearest = self._nearest.get(memory, 0.0)
         return nearest >= NEAR * self.scores[memory] > 0 and self._prices.of(memory) > self._long
 

@@ -195,19 +195,36 @@ def _best(found: Sequence[tuple[int, Candidate]], rows: Mapping[int, Evidence]) 
 
 
 class Told:
-    """What is said already. An atom and the episode that it comes from say the same: whichever comes first stands for both."""
+    """What is said already. An atom and the episode that it comes from say the same: whichever comes first stands for both.
 
-    def __init__(self, sources: Mapping[UUID, Collection[UUID]]) -> None:
+    `quotes` are the memories that consolidations are made of: a consolidation says what they say, and says nothing new beside one of
+    them, or beside an episode of one of them, or another consolidation that is made of one of them.
+    """
+
+    def __init__(
+        self, sources: Mapping[UUID, Collection[UUID]], quotes: Mapping[UUID, Collection[UUID]] | None = None
+    ) -> None:
         self._sources = sources
+        self._quotes = quotes or {}
         self._listed: set[UUID] = set()
         self._told: set[UUID] = set()
 
     def has(self, memory: UUID) -> bool:
         if memory in self._listed or memory in self._told:
             return True
+        if memory in self._quotes:
+            return any(self._says(part) for part in self._quotes[memory])
         return not self._listed.isdisjoint(self._sources.get(memory, ()))
 
+    def _says(self, part: UUID) -> bool:
+        return part in self._listed or part in self._told or not self._listed.isdisjoint(self._sources.get(part, ()))
+
     def add(self, memory: UUID) -> None:
+        self._listed.add(memory)
+        self._told.update(self._quotes.get(memory, self._sources.get(memory, ())))
+
+    def exclude(self, memory: UUID) -> None:
+        """It is not wanted, nor what says the same; what it is made of may be told all the same."""
         self._listed.add(memory)
         self._told.update(self._sources.get(memory, ()))
 

@@ -66,6 +66,21 @@ SOURCES = text("""
 """)
 
 
+# A consolidation may be made of others; cycles end.
+QUOTES = text("""
+    WITH RECURSIVE parts (whole, part, type) AS (
+        SELECT l.from_id, l.to_id, l.to_type FROM links l
+        WHERE l.tenant = :tenant AND l.namespace = :namespace AND l.from_id = ANY(CAST(:ids AS uuid[]))
+          AND l.link_type = 'derived_from' AND l.from_type = 'consolidation'
+        UNION
+        SELECT p.whole, l.to_id, l.to_type
+        FROM parts p JOIN links l ON l.tenant = :tenant AND l.from_id = p.part
+        WHERE l.namespace = :namespace AND l.link_type = 'derived_from' AND p.type = 'consolidation'
+    )
+    SELECT whole, part FROM parts
+""")
+
+
 def described(scope: ScopeKey, tx: Transaction, renderer: int, ids: Collection[UUID]) -> dict[UUID, Described]:
     """Age, confidence and cost of memories that a search of this scope found."""
     if not ids:
@@ -97,4 +112,13 @@ def sources(scope: ScopeKey, tx: Transaction, ids: Collection[UUID]) -> dict[UUI
     if ids:
         for row in tx.execute(SOURCES, {"tenant": scope.tenant, "namespace": scope.namespace, "ids": list(ids)}):
             found.setdefault(row.atom, []).append(Source(row.episode, row.whole))
+    return found
+
+
+def quotes(scope: ScopeKey, tx: Transaction, ids: Collection[UUID]) -> dict[UUID, set[UUID]]:
+    """What those of the memories are made of that are consolidations, over any number of steps, down to atoms."""
+    found: dict[UUID, set[UUID]] = {}
+    if ids:
+        for row in tx.execute(QUOTES, {"tenant": scope.tenant, "namespace": scope.namespace, "ids": list(ids)}):
+            found.setdefault(row.whole, set()).add(row.part)
     return found

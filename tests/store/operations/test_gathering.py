@@ -12,6 +12,7 @@ from infinicon.domain import (
 )
 from infinicon.operations import gathering
 from tests.store.operations.conftest import Pipeline
+from tests.store.operations.consolidations import Consolidations, digest
 from tests.store.operations.contexts import FACTS, check, contents
 
 
@@ -124,3 +125,39 @@ def test_an_episode_that_is_too_long_keeps_its_atoms_not_out(pipeline: Pipeline)
     assert context.segments
     assert all(segment.ref.type is MemoryType.ATOM for segment in context.segments)
     assert context.truncated
+
+
+def consolidated(pipeline: Pipeline, *texts: str) -> str:
+    """What one consolidation says that is made of these."""
+    pipeline.put(*texts)
+    pipeline.drain()
+    Consolidations(pipeline, digest).run()
+    return " ".join(sorted(texts))
+
+
+def test_a_consolidation_and_what_it_is_made_of_are_never_both_there(pipeline: Pipeline) -> None:
+    statements = ("Rosa lives in Lyon.", "Rosa moved to Turin.", "Rosa has a blue bicycle.")
+    whole = consolidated(pipeline, *statements)
+
+    for task in ("Rosa", "Rosa Lyon", "Rosa Lyon Turin bicycle blue lives moved", "What about the bicycle?"):
+        for tokens in (20, 40, 60, 100, 1_000):
+            said = [segment.content for segment in pipeline.assemble(task, tokens).segments]
+            assert whole not in said or said == [whole], (task, tokens)
+
+
+def test_a_consolidation_is_taken_where_it_ranks_first_and_what_it_does_not_say_beside_it(pipeline: Pipeline) -> None:
+    whole = consolidated(pipeline, "Rosa lives in Lyon.", "Rosa moved to Turin.")
+    pipeline.put("Rosa sings.")
+    pipeline.drain()
+    said = [segment.content for segment in pipeline.assemble("Rosa lives in Lyon. Rosa moved to Turin.").segments]
+
+    assert sorted(said) == sorted([whole, "Rosa sings."])
+
+
+def test_a_consolidation_that_is_not_wanted_does_not_keep_its_atoms_away(pipeline: Pipeline) -> None:
+    statements = ("Rosa lives in Lyon.", "Rosa moved to Turin.")
+    whole = consolidated(pipeline, *statements)
+    (made,) = [hit.ref for hit in pipeline.query(whole).hits if hit.ref.type is MemoryType.CONSOLIDATION]
+    context = pipeline.assemble(whole, constraints=ContextConstraints(excluded=[made]))
+
+    assert sorted(segment.content for segment in context.segments) == list(statements)
