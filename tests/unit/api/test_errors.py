@@ -96,3 +96,16 @@ def test_the_framework_answers_in_our_shape(client: TestClient, method: str, pat
 
 def test_a_wrong_method_is_told_the_right_one(client: TestClient) -> None:
     assert client.post("/number/1").headers["allow"] == "GET"
+
+
+@pytest.mark.parametrize(
+    ("mounted", "path", "named"), [(True, "/v1/x", True), (True, "/v0/x", False), (False, "/v1/x", False)]
+)
+def test_errors_of_the_conformance_seam_name_their_code_twice(mounted: bool, path: str, named: bool) -> None:
+    app = FastAPI()
+    errors.install(app, conformance=mounted)
+    with TestClient(app) as client:
+        body = client.get(path).json()
+
+    assert body.pop("error", None) == ("not_found" if named else None)
+    assert body.keys() == {"code", "message", "retryable"}
