@@ -213,6 +213,6 @@ def delete_entry(database: Database, caller: Caller, memory_ref: str | None, ent
         if entry.status is Status.TOMBSTONED:
             return TombstoneStatus.ALREADY_TOMBSTONED
         cascade = Cascade.TOMBSTONE_DERIVED
-        mark = Mark(REASON, cascade, caller.key, policies.read(scope, tx).audit_seconds)
+        mark = Mark(REASON, cascade, caller.key, policies.audit_seconds(scope, tx))
         deletion.take_away(scope, tx, deletion.reach(scope, tx, held, cascade), held, mark)
     return TombstoneStatus.TOMBSTONED

@@ -81,5 +81,5 @@ def _slice(database: Database, tenant: int, job: UUID) -> int:
 def remove(scope: ScopeKey, tx: Transaction, ids: list[UUID], reason: str, key: UUID | None) -> None:
     """Tombstone these with all that was derived from them."""
     held = tombstones.hold(scope, tx, ids, queued=True)
-    mark = Mark(reason, Cascade.TOMBSTONE_DERIVED, key, policies.read(scope, tx).audit_seconds)
+    mark = Mark(reason, Cascade.TOMBSTONE_DERIVED, key, policies.audit_seconds(scope, tx))
     take_away(scope, tx, reach(scope, tx, held, mark.cascade), held.keys(), mark)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from infinicon.domain import Caller, Job, Lane, Permission, Scope
-from infinicon.errors import InvalidRequest, NotFound
+from infinicon.errors import NotFound
 from infinicon.ids import new_id
 from infinicon.operations import scopes
 from infinicon.store import jobs, slices
@@ -21,10 +21,7 @@ def reindex(database: Database, caller: Caller, scope: Scope) -> Job:
         NotFound: there is no such namespace.
         Unauthorized: the key may not administer this namespace.
     """
-    for field, part in (("agentId", scope.agent_id), ("sessionId", scope.session_id), ("filters", scope.filters)):
-        if part is not None:
-            rule = "must be absent: a namespace is indexed anew as a whole"
-            raise InvalidRequest(f"scope.{field} {rule}", details={"field": f"scope.{field}", "rule": rule})
+    scopes.check_whole(scope, "a namespace is indexed anew as a whole")
     with database.transaction(caller.tenant) as tx:
         key = scopes.resolve(tx, caller, scope, Permission.ADMIN)
         if not key.namespace:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import LiteralString
+
 from infinicon.domain import Caller, Permission, Scope, ScopeKey
-from infinicon.errors import Unauthorized
+from infinicon.errors import InvalidRequest, Unauthorized
 from infinicon.store import tenancy
 from infinicon.store.database import Transaction
 
@@ -39,6 +41,14 @@ def resolve(tx: Transaction, caller: Caller, scope: Scope, permission: Permissio
     if caller.namespaces is not None and namespace not in caller.namespaces:
         raise Unauthorized("this key is limited to other namespaces", authenticated=True)
     return ScopeKey(caller.tenant, namespace, scope)
+
+
+def check_whole(scope: Scope, why: LiteralString) -> None:
+    """A namespace is meant, and no part of it. Raises InvalidRequest; `why` goes on from "must be absent: "."""
+    for field, part in (("agentId", scope.agent_id), ("sessionId", scope.session_id), ("filters", scope.filters)):
+        if part is not None:
+            rule = f"must be absent: {why}"
+            raise InvalidRequest(f"scope.{field} {rule}", details={"field": f"scope.{field}", "rule": rule})
 
 
 def agrees(named: Scope, own: Scope) -> bool:

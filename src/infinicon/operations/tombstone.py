@@ -70,7 +70,7 @@ def tombstone(database: Database, keyring: Keyring, caller: Caller, request: Tom
         named = [_named(request.scope, ref, held) for ref in request.refs]
         roots = {memory.id for memory in named if memory is not None}
         reason = redaction.in_scope(scope, tx, keyring).text(request.reason)
-        mark = Mark(reason, request.cascade, caller.key, policies.read(scope, tx).audit_seconds)
+        mark = Mark(reason, request.cascade, caller.key, policies.audit_seconds(scope, tx))
         reached = reach(scope, tx, {root: held[root] for root in roots}, request.cascade)
         job = take_away(scope, tx, reached, roots, mark)
     return TombstoneReply(_results(request, named, reached), job)

@@ -66,7 +66,7 @@ def _take_back(scope: ScopeKey, tx: Transaction, key: UUID, job: UUID, changes: 
     gave_way = {one.memory for one in changes if one.kind is not Kind.CREATED}
     held = tombstones.hold(scope, tx, made, queued=False)
     consolidation_changes.undo(scope.tenant, tx, [(job, one.memory) for one in changes])
-    mark = Mark(REASON, Cascade.TOMBSTONE_DERIVED, key, policies.read(scope, tx).audit_seconds)
+    mark = Mark(REASON, Cascade.TOMBSTONE_DERIVED, key, policies.audit_seconds(scope, tx))
     reached = reach(scope, tx, held, mark.cascade)
     pairs = {memory for one in changes if one.kind is not Kind.CREATED for memory in (one.memory, one.other)}
     backlog.add(scope.tenant, tx, pairs, undone=True)

@@ -33,6 +33,7 @@ WRITE = text("""
         redact_credentials = excluded.redact_credentials, updated_at = now()
 """)
 
+HOLD_AUDIT = text("SELECT audit_seconds FROM policies WHERE tenant = :tenant AND namespace = :namespace FOR SHARE")
 
 REDACTING = text("""
     SELECT namespace FROM policies
@@ -44,6 +45,12 @@ def redacting(tenant: int, tx: Transaction, namespaces: Collection[int]) -> set[
     """Those of the namespaces that want what looks like a credential to be replaced."""
     rows = tx.execute(REDACTING, {"tenant": tenant, "namespaces": sorted(namespaces)})
     return {row.namespace for row in rows}
+
+
+def audit_seconds(scope: ScopeKey, tx: Transaction) -> int:
+    """How long what is tombstoned in this transaction is kept for an audit. Whoever shortens that meanwhile waits, and finds it."""
+    seconds: int | None = tx.execute(HOLD_AUDIT, {"tenant": scope.tenant, "namespace": scope.namespace}).scalar()
+    return seconds or 0
 
 
 def read(scope: ScopeKey, tx: Transaction) -> Policy:

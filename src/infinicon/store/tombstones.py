@@ -91,6 +91,13 @@ RECORD = text("""
     ON CONFLICT (tenant, memory) DO NOTHING
 """)
 
+SHORTEN_AUDITS = text("""
+    UPDATE tombstones
+    SET kept = CASE WHEN :seconds > 0 THEN kept END,
+        kept_until = CASE WHEN :seconds > 0 THEN least(kept_until, created_at + make_interval(secs => :seconds)) END
+    WHERE tenant = :tenant AND namespace = :namespace AND kept_until IS NOT NULL
+""")
+
 # The fingerprint goes, so that a later source states the same anew; the dedupeKey's digest stays, so that a replay is known for one.
 HIDE = text("""
     UPDATE memories SET status = 'tombstoned', fingerprint = NULL, content_hmac = NULL, stale = false, purge_job = :job, updated_at = now()
@@ -209,6 +216,11 @@ def told_elsewhere(scope: ScopeKey, tx: Transaction, ids: Collection[UUID], goin
     """Those that have a living source which is not among those that are going."""
     key = {"tenant": scope.tenant, "namespace": scope.namespace, "ids": sorted(ids), "going": sorted(going)}
     return {row.id for row in tx.execute(TOLD_ELSEWHERE, key)}
+
+
+def shorten_audits(scope: ScopeKey, tx: Transaction, seconds: int) -> None:
+    """What is kept in the namespace for an audit is kept for no longer than this from its deletion on; with 0 it is gone at once."""
+    tx.execute(SHORTEN_AUDITS, {"tenant": scope.tenant, "namespace": scope.namespace, "seconds": seconds})
 
 
 def mark_stale(tenant: int, tx: Transaction, ids: Collection[UUID]) -> None:

@@ -44,7 +44,8 @@ class PolicyChange(Body):
     model_config = ConfigDict(extra="forbid")
 
     audit_seconds: Annotated[int, Field(ge=0, le=LONGEST_SECONDS)] = 0
-    """How long tombstoned content is kept, for keys with the permission audit alone; 0: it is gone at once."""
+    """How long tombstoned content is kept, for keys with the permission audit alone; 0: it is gone at once. A shorter time
+    holds for what is kept already, a longer one does not."""
     default_expiry_seconds: Seconds | None = None
     """Of episodes that bring no expiresAt, from their ingest on."""
     job_retention_seconds: Seconds | None = None
@@ -67,6 +68,7 @@ class PolicyChange(Body):
 
 class PolicyRequest(Body):
     scope: Scope
+    """Of a whole namespace: agentId, sessionId and filters must be absent."""
     policy: PolicyChange
 
 
