@@ -39,7 +39,7 @@ def hydrate(database: Database, caller: Caller, request: HydrateRequest) -> Hydr
         Unauthorized: the key may not read this scope, or may not audit.
     """
     scopes.allow(caller, request.scope, Permission.HYDRATE)
-    # Whoever administers keys may give this permission away, and does not have it for that.
+    # Whoever administers keys does not have this permission for that, and cannot give it away without it.
     if request.include_tombstoned and Permission.AUDIT not in caller.permissions:
         raise Unauthorized(f"this key lacks the permission {Permission.AUDIT.value}", authenticated=True)
     with database.transaction(caller.tenant) as tx:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from infinicon.domain import Caller, Key, NewKey, Permission
 from infinicon.errors import InvalidRequest, NotFound, Unauthorized
@@ -84,9 +85,15 @@ def create_key(database: Database, caller: Caller, tenant_id: str, wanted: NewKe
     """Make a key. The second value is what its holder sends: it is not kept, so it can be read here only.
 
     Raises:
-        Unauthorized: the caller is no admin, or limited to other namespaces than the new key would be.
+        InvalidRequest: it would have run out already.
+        Unauthorized: the caller is no admin, or limited to other namespaces than the new key would be, or gives `audit` away without
+            having it.
     """
     scopes.allow_tenant(caller, tenant_id, Permission.ADMIN)
+    if wanted.expires_at is not None and wanted.expires_at <= datetime.now(UTC):
+        raise InvalidRequest(
+            "expiresAt must be in the future", details={"field": "expiresAt", "rule": "must be in the future"}
+        )
     with database.transaction(caller.tenant) as tx:
         return _make(tx, caller, wanted)
 
@@ -117,7 +124,7 @@ def rotate_key(
     Raises:
         InvalidRequest: the key is revoked or has run out.
         NotFound: unknown, foreign and malformed ids are all the same answer.
-        Unauthorized: the caller is no admin, or may not see all that the key may.
+        Unauthorized: the caller is no admin, or may not see all that the key may, or lacks `audit`, which the key has.
     """
     scopes.allow_tenant(caller, tenant_id, Permission.ADMIN)
     with database.transaction(caller.tenant) as tx:
@@ -130,6 +137,9 @@ def rotate_key(
 
 
 def _make(tx: Transaction, caller: Caller, wanted: NewKey) -> tuple[Key, str]:
+    # An admin does not see what is kept for audits, and would by a key of the admin's own making.
+    if Permission.AUDIT in wanted.permissions and Permission.AUDIT not in caller.permissions:
+        raise Unauthorized("only a key with the permission audit gives it to another", authenticated=True)
     namespaces = None
     if wanted.namespaces is not None:
         namespaces = {_namespace(tx, caller, name) for name in sorted(set(wanted.namespaces))}

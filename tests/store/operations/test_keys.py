@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
@@ -164,3 +165,24 @@ def test_a_tenant_whose_keys_are_all_revoked_gets_another(cluster: Cluster, sql:
     sql("UPDATE keys SET revoked_at = now() WHERE tenant = (SELECT id FROM tenants WHERE name = %s)", name)
 
     assert first_key(cluster.owner_url, name) is not None
+
+
+def test_an_admin_without_audit_cannot_get_it(pipeline: Pipeline) -> None:
+    admin = replace(pipeline.caller, permissions=frozenset(Permission) - {Permission.AUDIT})
+    auditor, _ = create(pipeline, NewKey(QUERY | {Permission.AUDIT}))
+    plain, _ = create(pipeline, NewKey(QUERY), admin)
+    name = pipeline.caller.tenant_name
+
+    with pytest.raises(Unauthorized):
+        create(pipeline, NewKey(frozenset({Permission.AUDIT})), admin)
+    with pytest.raises(Unauthorized):
+        rotate_key(pipeline.app, admin, name, str(auditor.id), 60)
+    assert Permission.AUDIT not in rotate_key(pipeline.app, admin, name, str(plain.id), 60)[0].permissions
+    assert Permission.AUDIT in rotate(pipeline, auditor.id, 60)[0].permissions
+    revoke(pipeline, auditor.id, admin)
+
+
+def test_a_key_is_not_made_for_the_past(pipeline: Pipeline) -> None:
+    with pytest.raises(InvalidRequest):
+        create(pipeline, NewKey(QUERY, expires_at=datetime.now(UTC) - timedelta(seconds=1)))
+    create(pipeline, NewKey(QUERY, expires_at=datetime.now(UTC) + timedelta(days=1)))

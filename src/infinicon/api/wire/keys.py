@@ -28,11 +28,12 @@ class CreateKeyRequest(Body):
 
     tenant_id: Name
     permissions: Annotated[list[PermissionName], Field(min_length=1, max_length=10)] | None = None
-    """Absent: all but audit and admin."""
+    """Absent: all but audit and admin. Only a key with audit gives it away."""
     namespaces: Annotated[list[Name], Field(min_length=1, max_length=limits.KEY_NAMESPACES)] | None = None
     """Absent: all namespaces of the tenant, also later ones."""
     label: Label | None = None
     expires_at: Time | None = None
+    """In the future."""
 
 
 class RevokeKeyRequest(Body):
