@@ -60,13 +60,24 @@ def is_content(word: Word) -> bool:
     return word.kind is Kind.WORD and word.stem not in STOP and word.said not in STOP and word.said not in _ADVERBS
 
 
+def _is_topic(word: Word) -> bool:
+    return is_content(word) and word.stem not in MARKS
+
+
+def _told(clauses: Sequence[Clause], at: int, *, far: bool) -> Sequence[Clause]:
+    """The clause; where its subject stands for something else (`far`), with those before it in the sentence."""
+    start = at
+    while far and start and not clauses[start].opens:
+        start -= 1
+    return clauses[start : at + 1]
+
+
 def _claims(clauses: Sequence[Clause], at: int) -> Iterator[Claim]:
     clause = clauses[at]
     if clause.negated or clause.mood is Mood.REPORTED:
         return
     held = values(clause.words)
-    pronoun = clause.words[0].said in STAND_INS
-    about = frozenset(word.stem for word in clause.words if is_content(word) and word.stem not in MARKS)
+    pronoun = clause.relative or clause.words[0].said in STAND_INS
     for number, value in enumerate(held):
         before = _value_before(clause.words, held[number - 1], value) if number else None
         over = number + 1 < len(held) and _value_before(clause.words, value, held[number + 1]) is not None
@@ -74,12 +85,14 @@ def _claims(clauses: Sequence[Clause], at: int) -> Iterator[Claim]:
         if over or (clause.mood is not Mood.ASSERTED and not _presupposed(clause.words, value)):
             continue
         found, marked, refers = _walk_back(clause.words, value, held)
-        if refers and not found and at:
-            found = {word.stem for word in clauses[at - 1].words if is_content(word) and word.stem not in MARKS}
+        refers = not found and (refers or pronoun)
+        about = frozenset(word.stem for one in _told(clauses, at, far=refers) for word in one.words if _is_topic(word))
+        if refers:
+            found = set(about)
         found |= _after(clause.words, value)
         marked = (marked and _linked(clause.words, value)) or _now(clause.words, value)
         labels = frozenset(one.content for one in held if one is not value and _is_label(one)) - {before}
-        yield Claim(value, frozenset(found - value.unit), marked, before, about, pronoun, labels)
+        yield Claim(value, frozenset(found - value.unit), marked, before, about, pronoun or refers, labels)
 
 
 def _walk_back(words: Sequence[Word], value: Value, held: Sequence[Value]) -> tuple[set[str], bool, bool]:

@@ -27,6 +27,10 @@ class Clause:
     words: tuple[Word, ...]
     mood: Mood
     negated: bool
+    opens: bool = True
+    """Whether it is the first of its sentence."""
+    relative: bool = False
+    """Whether "which" begins it: its subject is in the clause before it."""
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -59,6 +63,8 @@ _REPORTING = frozenset(
 _NEGATIONS = frozenset("not no never none nobody nothing neither nor without hardly barely nowhere".split())
 _SPLITS_ALWAYS = frozenset("but because although though whereas while which so".split())
 _SPLITS_BEFORE_A_SUBJECT = frozenset("and since that as".split())
+_GRANTED = frozenset({"remind", "know", "remember"})
+"""Who asks to be reminded of something says that it is so."""
 _PASSES_ON = frozenset({Mood.ASKED, Mood.SUPPOSED, Mood.REPORTED})
 
 
@@ -86,39 +92,38 @@ def _of_sentence(words: list[Word]) -> Iterator[Clause]:
     asked = words[-1].said == BOUND and words[-1].stem == "?"
     parts = list(_parts(words))
     before = Mood.ASSERTED
-    for part, joined in parts:
+    for at, (part, splitter) in enumerate(parts):
+        joined = splitter == "that"
         mood = _mood(part, alone=asked and len(parts) == 1)
         # "She said that …", "I hope that …": what governs a clause without a break governs its claim.
         if joined and mood is Mood.ASSERTED and before in _PASSES_ON:
             mood = before
-        before = mood
-        yield Clause(tuple(part), mood, any(is_negation(word) for word in part))
+        takes_for_granted = (
+            mood is Mood.ASKED and part[-1].said in _GRANTED | {"me", "us"} and _GRANTED & {w.said for w in part}
+        )
+        before = Mood.ASSERTED if takes_for_granted else mood
+        yield Clause(tuple(part), mood, any(is_negation(word) for word in part), at == 0, splitter == "which")
 
 
-def _parts(words: list[Word]) -> Iterator[tuple[list[Word], bool]]:
-    """Each part, and whether it is governed by the one before it."""
+def _parts(words: list[Word]) -> Iterator[tuple[list[Word], str]]:
+    """Each part, and the word or mark that parts it from the one before it."""
     held: list[Word] = []
-    joined = False
+    splitter = BOUND
     for word, following in pairwise([*words, words[-1]]):
-        splits, governed = _splits(word, following)
-        if not splits:
+        if not _splits(word, following):
             held.append(word)
             continue
         if held:
-            yield held, joined
-        held, joined = [], governed
+            yield held, splitter
+        held, splitter = [], word.said
     if held:
-        yield held, joined
+        yield held, splitter
 
 
-def _splits(word: Word, following: Word) -> tuple[bool, bool]:
-    if word.said == BOUND:
-        return True, False
-    if word.said in _SPLITS_ALWAYS:
-        return True, False
-    if word.said in _SPLITS_BEFORE_A_SUBJECT and (following.said in _SUBJECT or following.named):
-        return True, word.said == "that"
-    return False, False
+def _splits(word: Word, following: Word) -> bool:
+    if word.said == BOUND or word.said in _SPLITS_ALWAYS:
+        return True
+    return word.said in _SPLITS_BEFORE_A_SUBJECT and (following.said in _SUBJECT or following.named)
 
 
 def _mood(part: Sequence[Word], *, alone: bool) -> Mood:
