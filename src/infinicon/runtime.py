@@ -76,8 +76,8 @@ class Runtime:
         return Counters(partial(load_token_counter, self.settings), self.settings.budget_counter, damaged_counters)
 
     def check_counters(self) -> None:
-        """Raises Unavailable where the vocabulary of a built-in counter is missing or damaged, or where the counter of budgets is not there;
-        the message names it."""
+        """Raises Unavailable where the vocabulary of a built-in counter is missing or damaged, or the counter of budgets is not there; the
+        message names it."""
         damaged = damaged_counters()
         if damaged:
             names = " and ".join(damaged)

@@ -167,3 +167,8 @@ def _work(work: Wire) -> Iterator[Finding]:
         )
     elif not work["lanes"]:
         yield Finding("work", FINE, "nothing waits, nothing failed")
+    if work.get("uncountedEntries"):
+        text = "entries that the counter of budgets has not counted: each budget counts them when it reads"
+        yield Finding(
+            "entries", WARNING, text, "infinicon reindex --namespace NAME counts them, once for each namespace"
+        )

@@ -65,6 +65,11 @@ class Counters:
         """Raises what `get` raises, and PluginFailed where the counter fails."""
         return guarded(STAGE, name, self.get(name).count, text)
 
+    @property
+    def host(self) -> str | None:
+        """The counter of budgets, where it is the host's own."""
+        return None if self.budget in STORED else self.budget
+
     def budget_unit(self) -> str | None:
         """What a tokenBudget is counted in, as the host advertises it; None where it cannot be counted now."""
         if self.budget in STORED:

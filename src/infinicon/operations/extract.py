@@ -19,9 +19,10 @@ from infinicon.keyring import Keyring
 from infinicon.operations import redaction
 from infinicon.operations.counting import Counters
 from infinicon.operations.leases import Leases
+from infinicon.operations.recount import recount
 from infinicon.operations.redaction import Redactor
 from infinicon.ports import Extraction, Extractor, SourceEpisode
-from infinicon.store import atoms, batches, entries, events, jobs
+from infinicon.store import atoms, batches, entries, events, jobs, slices
 from infinicon.store.atoms import NewAtom, Outcome, PendingEpisode
 from infinicon.store.database import Database, Transaction, retry_conflicts
 
@@ -51,7 +52,7 @@ def extract(
     database: Database, keyring: Keyring, extractor: Extractor, counters: Counters, leases: Leases, ref: BatchRef
 ) -> dict[str, int]:
     """Extract the batch's episodes, redact what comes out, and count what each memory costs in a context; an episode that the
-    extractor cannot take fails alone. Answers with counts.
+    extractor cannot take fails alone. Of a slice of a reindex it counts what was not counted. Answers with counts.
 
     Raises:
         LeaseLost: another worker has the batch.
@@ -61,6 +62,9 @@ def extract(
         with database.transaction(ref.tenant) as tx:
             pending = atoms.pending(ref.tenant, tx, ref.batch)
             redactors = _redactors(tx, keyring, ref, pending)
+            parts = slices.of_batch(ref.tenant, tx, ref.batch)
+        for part in parts:
+            recount(database, counters, ref.tenant, part)
         extractions: dict[UUID, tuple[PendingEpisode, Extraction]] = {}
         faults: dict[UUID, tuple[PendingEpisode, Fault]] = {}
         for episode in pending:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from infinicon.domain import Caller, Permission
+from infinicon.domain import DEFAULT_TOKENIZER, Caller, Permission
 from infinicon.operations import scopes
-from infinicon.store import schedules, status
+from infinicon.store import entries, schedules, status
 from infinicon.store.database import Database
 from infinicon.store.migrate import HEAD
 
@@ -28,10 +28,11 @@ class DatabaseStatus:
 
 @dataclass(frozen=True, slots=True)
 class WorkStatus:
-    """The caller's tenant: lanes with something in them, and open batches in trouble."""
+    """The caller's tenant: lanes with something in them, open batches in trouble, and whether a budget has to count entries itself."""
 
     lanes: Sequence[status.LaneStatus]
     troubled_batches: int
+    uncounted_entries: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,10 @@ LATE_SECONDS = 15.0
 
 
 def look(
-    database: Database, caller: Caller, tenant_id: str, tick: float
+    database: Database, caller: Caller, tenant_id: str, tick: float, counter: str = DEFAULT_TOKENIZER
 ) -> tuple[DatabaseStatus, WorkStatus, SchedulerStatus]:
-    """Ask Postgres about itself, about the tenant's work, and whether somebody counts the time, every `tick` seconds.
+    """Ask Postgres about itself, about the tenant's work, and whether somebody counts the time, every `tick` seconds. `counter` is
+    that of budgets.
 
     Raises:
         Unauthorized: the key may not read jobs, or belongs to another tenant.
@@ -62,7 +64,8 @@ def look(
         found = status.server(tx)
         milliseconds = (time.perf_counter() - began) * 1000
         skew = (found.clock - datetime.now(UTC)).total_seconds()
-        work = WorkStatus(status.lanes(caller.tenant, tx), status.troubled(caller.tenant, tx))
+        uncounted = entries.uncounted(caller.tenant, tx, entries.counter_number(tx, counter))
+        work = WorkStatus(status.lanes(caller.tenant, tx), status.troubled(caller.tenant, tx), uncounted)
         age = schedules.age(tx)
     scheduler = SchedulerStatus(age, late=age is None or age > max(LATE_TICKS * tick, LATE_SECONDS))
     return DatabaseStatus(found.version, found.pgvector, found.schema, HEAD, milliseconds, skew), work, scheduler

@@ -44,6 +44,21 @@ USE = text("""
     INSERT INTO token_counters (name, used_since) VALUES (:name, clock_timestamp())
     ON CONFLICT ON CONSTRAINT token_counters_name_key DO UPDATE SET used_since = clock_timestamp()
 """)
+# Of each namespace the rows of all its entries, by two probes beside the counter's own, and one for what it could not count.
+UNCOUNTED = text("""
+    SELECT EXISTS (
+        SELECT FROM namespaces n
+        WHERE n.tenant = :tenant
+          AND (EXISTS (SELECT FROM entry_rows r
+                       WHERE r.tenant = :tenant AND r.namespace = n.id AND r.facet = entry_facet(NULL, NULL, NULL)
+                         AND r.counter > 0 AND r.counter < :counter)
+               OR EXISTS (SELECT FROM entry_rows r
+                          WHERE r.tenant = :tenant AND r.namespace = n.id AND r.facet = entry_facet(NULL, NULL, NULL)
+                            AND r.counter > greatest(:counter, 0))
+               OR EXISTS (SELECT FROM entry_rows r
+                          WHERE r.tenant = :tenant AND r.namespace = n.id AND r.facet = entry_facet(NULL, NULL, NULL)
+                            AND r.counter = :counter AND r.size = -1)))
+""")
 NUMBER = text("SELECT id FROM token_counters WHERE name = :name")
 
 # The rows first, as many as are asked for, and then their memories: a planner that thinks few of them live must not read all.
@@ -136,6 +151,12 @@ def counter_number(tx: Transaction, name: str) -> int:
     """What rows of entries call the counter; -1 where they do not know it."""
     found: int | None = tx.execute(NUMBER, {"name": name}).scalar()
     return -1 if found is None else found
+
+
+def uncounted(tenant: int, tx: Transaction, counter: int) -> bool:
+    """Whether the tenant has entries that the counter has not counted."""
+    found: bool = tx.execute(UNCOUNTED, {"tenant": tenant, "counter": counter}).scalar_one()
+    return found
 
 
 def recent(scope: ScopeKey, tx: Transaction, tag: str | None, before: Place | None, limit: int) -> list[Streamed]:

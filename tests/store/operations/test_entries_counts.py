@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from infinicon.errors import MissingDependency, Unavailable
-from infinicon.operations.counting import STORED, Counters
+from infinicon.operations.counting import HOST_DEFINED, STORED, Counters
+from infinicon.operations.status import look
 from infinicon.store import entries
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import COUNTERS, Pipeline
@@ -95,3 +96,57 @@ def test_what_nobody_counted_is_counted_when_it_is_read(pipeline: Pipeline, sql:
     size = COUNTERS.count("o200k_base", "The heron flew.")
     assert listed(pipeline, token_budget=size).tokens_used == size
     assert listed(pipeline, token_budget=size - 1).oversized == 1
+
+
+def test_a_counter_that_was_changed_counts_at_read_until_a_reindex(
+    pipeline: Pipeline, counted_in: Callable[[str], None], sql: Sql
+) -> None:
+    tenant = pipeline.caller.tenant
+    texts = ["The heron flew.", "The boiler is broken.", "A", ""]
+    for text in texts:
+        put_entry(pipeline, text, tags=["t"])
+    pipeline.put("Extracted.")
+    pipeline.drain()
+    assert not uncounted(pipeline)
+
+    pipeline.counters = Counters(lambda name: Words() if name == "words" else COUNTERS.get(name), "words")
+    late = put_entry(pipeline, "Counted at once.")
+    for _ in range(2):
+        reply = listed(pipeline, token_budget=6)
+        assert (contents(reply), reply.tokens_used) == (["Counted at once.", "Extracted.", "", "A"], 5)
+        assert reply.token_counter == HOST_DEFINED
+        pipeline.reindex()
+        pipeline.drain()
+        held = sql(
+            "SELECT namespace, facet, counter, size, created_at, memory FROM entry_rows WHERE tenant = %s", tenant
+        )
+        derived = sql(
+            "SELECT namespace, facet, counter, size, created_at, memory FROM derived_entry_rows WHERE tenant = %s",
+            tenant,
+        )
+        assert sorted(held) == sorted(derived)
+        assert not uncounted(pipeline)
+    assert sql("SELECT content_host, host_counter FROM memories WHERE id = %s", late.id) == [(3, "words")]
+
+    counted_in("chars")
+    assert contents(listed(pipeline, token_budget=16)) == ["Counted at once."]
+    assert uncounted(pipeline)
+    pipeline.reindex()
+    pipeline.drain()
+    assert not uncounted(pipeline)
+    assert contents(listed(pipeline, token_budget=16)) == ["Counted at once."]
+
+
+def uncounted(pipeline: Pipeline) -> bool:
+    """What `infinicon doctor` is told."""
+    caller = pipeline.caller
+    return look(pipeline.app, caller, caller.tenant_name, 10, pipeline.counters.budget)[1].uncounted_entries
+
+
+class Words:
+    """A counter of the host's own."""
+
+    name = "words"
+
+    def count(self, text: str) -> int:
+        return len(text.split())

@@ -29,7 +29,7 @@ HEALTHY: dict[str, Any] = {
     "workers": {"cpu": 1, "interactive": 1, "embed": 2, "consolidate": 1},
     "encoder": {"ok": True, "model": "m"},
     "scheduler": {"ok": True, "ageSeconds": 3.1},
-    "work": {"lanes": [], "troubledBatches": 0},
+    "work": {"lanes": [], "troubledBatches": 0, "uncountedEntries": False},
 }
 KEY = {"keyId": "k", "tenantId": "acme", "permissions": ["admin"]}
 
@@ -83,6 +83,7 @@ def test_a_healthy_server(found: Callable[..., Any]) -> None:
         (("database", "milliseconds"), 500.0, "latency", "warning", "near"),
         (("database", "clockSkewSeconds"), -30.0, "clock", "warning", "NTP"),
         (("work", "troubledBatches"), 3, "work", "warning", "logs"),
+        (("work", "uncountedEntries"), True, "entries", "warning", "infinicon reindex"),
         (("version",), "0.0.0", "version", "warning", "same release"),
     ],
 )

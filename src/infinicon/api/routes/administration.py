@@ -59,7 +59,7 @@ def export_episodes(call: Admitted) -> Response:
 def read_status(call: Admitted) -> Response:
     own = call.runtime
     tenant, tick = parameters.tenant(call.request.query_params), own.settings.consolidation_tick
-    database, work, scheduler = status.look(own.database, call.caller, tenant, tick)
+    database, work, scheduler = status.look(own.database, call.caller, tenant, tick, own.settings.budget_counter)
     broker = own.settings.broker_url.get_secret_value()
     reached = ping.reachable(broker)
     nodes = ping.answering(broker, timeout=1.0) if reached else ()

@@ -52,6 +52,8 @@ class WorkReply(Body):
     """Those in which the tenant has episodes that are pending or failed."""
     troubled_batches: int
     """Open batches that died before, or that were published again and again and never taken."""
+    uncounted_entries: bool
+    """Whether there are entries that INFINICON_BUDGET_COUNTER has not counted: budgets count them when they read, until a reindex."""
 
 
 class StatusReply(Body):
@@ -103,5 +105,6 @@ def to_wire(
                 for lane in work.lanes
             ],
             "troubledBatches": work.troubled_batches,
+            "uncountedEntries": work.uncounted_entries,
         },
     }
