@@ -175,9 +175,10 @@ def _memories(
     for stored in found:
         redactor = redactors[stored.namespace]
         # First what is derived from it: where it was cut from is known only as long as this one stands as it was.
-        pieces = _pieces(tools.database, tenant, redactor, stored)
-        wanted_words = [(piece, words, True) for piece, words in pieces]
-        words = _derived_again(tools, redactor, stored, reworded(redactor, stored))
+        words = reworded(redactor, stored)
+        pieces = [] if words.content == stored.words.content else _pieces(tools.database, tenant, redactor, stored)
+        wanted_words = [(piece, said, True) for piece, said in pieces]
+        words = _derived_again(tools, redactor, stored, words)
         if words != stored.words:
             wanted_words.append((stored, words, False))
         done = 0
@@ -191,9 +192,7 @@ def _memories(
 
 
 def _pieces(database: Database, tenant: int, redactor: Redactor, stored: Stored) -> list[tuple[Stored, Words]]:
-    """Atoms that quote a place in which a secret stands, or a part of one, and what they say from now on."""
-    if redactor.idle or stored.words.content is None or not redactor.changes(stored.words.content):
-        return []
+    """Atoms that quote a part of a secret, which no redactor knows by itself, and what they say from now on."""
     with database.transaction(tenant) as tx:
         quotes = {derived: span for _, derived, span in redactions.spans(tenant, tx, stored.id)}
         atoms = [one for one in redactions.load(tenant, tx, quotes) if one.type is MemoryType.ATOM]
@@ -202,8 +201,9 @@ def _pieces(database: Database, tenant: int, redactor: Redactor, stored: Stored)
         text = quoted_anew(redactor, stored, quotes[atom.id])
         if text is None:
             continue
-        words = replace(reworded(redactor, atom), content=redactor.text(text))
-        if words != atom.words:
+        by_itself = reworded(redactor, atom)
+        words = replace(by_itself, content=redactor.text(text))
+        if words != by_itself:
             found.append((atom, words))
     return found
 

@@ -127,14 +127,14 @@ def test_index_spans_and_counts_are_those_of_the_new_text(pipeline: Pipeline, sq
 
 def test_pieces_and_changed_forms_of_it_go_too(pipeline: Pipeline, sql: Sql) -> None:
     """Before it was known, the extractor cut through it, and took for markup what was a part of it."""
-    secret = "tr0ub. *Dor*&3 **horse**. Battery staple"
+    secret = 'tr0ub. *Dor*&3 "**horse**". Battery staple'
     pipeline.ingest(
         IngestEpisode("text/markdown", f"# Notes\n\nThe code is {secret} since May. A heron stood at the lake."),
         IngestEpisode("application/json", [{"role": "user", "content": f"Say {secret} to get in. The boat is blue."}]),
     )
     pipeline.drain()
     assert any("Battery staple" in text and "tr0ub" not in text for text in memories(pipeline, sql, "content", "atom"))
-    assert found_in(pipeline, sql, secret) == {"memories.content"}
+    assert {"memories.content"} == found_in(pipeline, sql, secret)
 
     redacted(pipeline, add(pipeline, secret))
     for part in ("tr0ub", "Dor", "horse", "Battery", "staple"):

@@ -209,3 +209,21 @@ def test_any_secret_in_any_text(pipeline: Pipeline, sql: Sql, secret: str, aroun
     pipeline.drain()
     stored = [*memories(pipeline, sql, "content"), *memories(pipeline, sql, "content", "atom")]
     assert all(secret not in text.replace(stands_for, "\0") for text in stored)
+
+
+def test_what_looks_like_a_credential_goes_where_the_policy_says_so(pipeline: Pipeline, sql: Sql) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    strict, plain = pipeline.scope("strict"), pipeline.scope("plain")
+    set_policy(pipeline.app, pipeline.caller, strict, {"redact_credentials": True})
+    stands_for = add(pipeline, SECRET)
+    for scope in (strict, plain):
+        pipeline.ingest(
+            IngestEpisode("text/plain", f"Push with {token}, not {SECRET}.", tags=[token], metadata={token: token}),
+            scope=scope,
+        )
+    pipeline.drain()
+    first, second = memories(pipeline, sql, "content")
+    assert first == f"Push with [REDACTED:github-pat], not {stands_for}."
+    assert second == f"Push with {token}, not {stands_for}."
+    assert memories(pipeline, sql, "metadata")[0] == {"[REDACTED:github-pat]": "[REDACTED:github-pat]"}
+    assert memories(pipeline, sql, "content", "atom") == [first, second]
