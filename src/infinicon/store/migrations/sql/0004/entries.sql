@@ -35,7 +35,7 @@ CREATE TABLE entry_rows (
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_scale_factor = 0.05);
 CREATE FUNCTION entry_facets(agent_id text, session_id text, tags text[]) RETURNS SETOF bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT entry_facet(agent, session, tag)
+  SELECT infinicon.entry_facet(agent, session, tag)
   FROM unnest(CASE WHEN agent_id IS NULL THEN ARRAY[NULL]::text[] ELSE ARRAY[NULL, agent_id] END) AS agent,
        unnest(CASE WHEN session_id IS NULL THEN ARRAY[NULL]::text[] ELSE ARRAY[NULL, session_id] END) AS session,
        unnest(ARRAY[NULL]::text[] || CASE WHEN cardinality(tags) > 1 THEN ARRAY(SELECT DISTINCT unnest(tags)) ELSE tags END) AS tag
