@@ -6,6 +6,7 @@ that fails costs the scope its turn and nothing else: no memory is touched befor
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -114,6 +115,9 @@ def _onward(tx: Transaction, ref: RunRef, run: Run, part: Slice, *, progress: bo
     narrow = "scope" in run.spec or "filters" in run.spec
     if narrow or not progress:
         return None
+    if "floor" in run.spec:
+        again = consolidation_runs.waiting(ref.tenant, tx, part.within.id) >= (run.spec["floor"] or math.inf)
+        return NIL if again else None
     left = backlog.first(ref.tenant, tx, part.within.id, NIL, 1, undone=undone(run.spec))
     return NIL if left else None
 

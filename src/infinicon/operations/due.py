@@ -62,6 +62,8 @@ def begin(database: Database, due: Due) -> UUID | None:
         if not schedules.open_window(due.tenant, tx, due.scope, due.window_at, held.trigger):
             return None
         named = Scope("", "", held.scope.agent_id, held.scope.session_id)
-        job = start(ScopeKey(due.tenant, held.scope.namespace, named), tx, [due.scope], held.trigger)
+        # What comes in behind waits for a window of its own, unless it is as much as starts one at once.
+        spec = {"undone": False, "floor": held.threshold}
+        job = start(ScopeKey(due.tenant, held.scope.namespace, named), tx, [due.scope], held.trigger, spec)
         schedules.note(due.tenant, tx, due.scope, due.window_at, job)
     return job

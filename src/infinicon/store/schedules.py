@@ -37,11 +37,12 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A consolidation scope that is due still, locked. `wanted`: the width that the policy has now."""
+    """A consolidation scope that is due still, locked. `wanted` and `threshold`: the width and the threshold that the policy has now."""
 
     scope: ConsolidationScope
     trigger: Trigger
     wanted: Width
+    threshold: int | None
 
 
 BEAT = text("""
@@ -63,7 +64,8 @@ FORGET = text("DELETE FROM consolidation_windows WHERE opened_at < now() - make_
 
 # Whoever slept since it claimed the scope finds that the window has gone.
 HOLD = text("""
-    SELECT s.id, s.namespace, s.width, s.agent_id, s.session_id, s.due_for, coalesce(p.consolidation_width, 'agent') AS wanted
+    SELECT s.id, s.namespace, s.width, s.agent_id, s.session_id, s.due_for, coalesce(p.consolidation_width, 'agent') AS wanted,
+           p.consolidation_threshold AS threshold
     FROM consolidation_scopes s LEFT JOIN policies p ON p.tenant = s.tenant AND p.namespace = s.namespace
     WHERE s.tenant = :tenant AND s.id = :scope AND s.window_at = :window_at AND s.job IS NULL
     FOR NO KEY UPDATE OF s
@@ -162,7 +164,7 @@ def hold(tenant: int, tx: Transaction, scope: int, window_at: datetime) -> Held 
     if row is None:
         return None
     found = ConsolidationScope(row.id, row.namespace, Width(row.width), row.agent_id or None, row.session_id or None)
-    return Held(found, Trigger(row.due_for), Width(row.wanted))
+    return Held(found, Trigger(row.due_for), Width(row.wanted), row.threshold)
 
 
 def open_window(tenant: int, tx: Transaction, scope: int, window_at: datetime, trigger: Trigger) -> bool:

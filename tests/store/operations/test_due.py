@@ -10,9 +10,10 @@ from uuid import UUID
 
 import pytest
 
-from infinicon.domain import Scope, Trigger, Width
+from infinicon.domain import RunRef, Scope, Trigger, Width
 from infinicon.operations import due
 from infinicon.operations.policy import set_policy
+from infinicon.ports import ConsolidationInput, Plan
 from infinicon.store import schedules
 from infinicon.store.schedules import Due
 from tests.store.conftest import Sql
@@ -214,6 +215,30 @@ def test_one_trigger_goes_on_until_nothing_is_left(pipeline: Pipeline, sql: Sql)
 
     assert state(sql, pipeline) == []
     assert result(pipeline, job)["slices"] >= 8
+
+
+@pytest.mark.parametrize(("threshold", "left"), [(None, 5), (10, 5), (5, 0)])
+def test_what_comes_in_behind_is_taken_along_where_it_is_as_much_as_the_threshold(
+    pipeline: Pipeline, sql: Sql, threshold: int | None, left: int
+) -> None:
+    policy(pipeline, schedule=60, threshold=threshold)
+    put(pipeline, *facts(4))
+    ago(sql, pipeline, 60)
+    tick(pipeline)
+    made = Consolidations(pipeline, nothing)
+    (ref,) = made.published()
+
+    def more_comes(request: ConsolidationInput) -> Plan:
+        if len(made.stub.seen) == 1:
+            put(pipeline, *facts(5, "the attic"))
+        return Plan()
+
+    made.stub.plan = more_comes
+    following: RunRef | None = ref
+    while following is not None:
+        following = made.work(following)
+
+    assert [waiting for *_, waiting in state(sql, pipeline)] == ([left] if left else [])
 
 
 def test_many_ticks_at_once_start_one_job(pipeline: Pipeline, sql: Sql) -> None:
