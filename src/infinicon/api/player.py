@@ -32,9 +32,10 @@ class Player:
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _play(self, caller: Caller, run: UUID) -> None:
+    def parts(self) -> Parts:
+        """What runs are played with."""
         own = self._runtime
-        parts = Parts(
+        return Parts(
             own.database,
             own.keyring,
             own.counters,
@@ -43,7 +44,9 @@ class Player:
             self._dispatcher.wake,
             own.embedder.ready,
         )
-        runs.play(parts, caller, run)
+
+    def _play(self, caller: Caller, run: UUID) -> None:
+        runs.play(self.parts(), caller, run)
 
 
 def _tell(played: Future[None]) -> None:

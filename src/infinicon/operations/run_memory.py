@@ -52,6 +52,32 @@ class Parts:
     semantic: Callable[[], bool]
 
 
+def secret_of(parts: Parts, caller: Caller) -> tuple[str, str]:
+    """Id and value of a secret that the tenant has made known: the same for all runs."""
+    value = "conformance-" + parts.keyring.mac("openwop secret", str(caller.tenant).encode()).hex()
+    known = secrets.add_secret(parts.database, parts.keyring, caller, caller.tenant_name, value)
+    return str(known.id), value
+
+
+def wait(condition: Callable[[], bool], otherwise: str) -> None:
+    """Raises IndexTimeout where the condition does not come true in time."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            raise IndexTimeout(otherwise)
+        time.sleep(LOOK_SECONDS)
+
+
+def wait_until_indexed(parts: Parts, memory_ref: str, *tenants: Caller) -> None:
+    """Until relevance knows what these have put there by now. Raises IndexTimeout."""
+    before = waiting.now(parts.database)
+    asked = [(one, Scope(one.tenant_name, memory_ref)) for one in tenants]
+    wait(
+        lambda: not any(waiting.pending(parts.database, *one, before, Permission.HYDRATE) for one in asked),
+        "the entries of the run were not indexed in time",
+    )
+
+
 class RunMemory:
     """Entries are seen that were there when the run began, and its own: not what other runs write meanwhile (W32)."""
 
@@ -94,13 +120,6 @@ class RunMemory:
         found = entries.get_entry(self.parts.database, self.caller, memory_ref, str(entry))
         return found if found is not None and self._sight.has(found.id, found.created_at) else None
 
-    def secret(self) -> tuple[str, str]:
-        """Id and value of a secret that this tenant has made known: the same for all runs."""
-        parts = self.parts
-        value = "conformance-" + parts.keyring.mac("openwop secret", str(self.caller.tenant).encode()).hex()
-        known = secrets.add_secret(parts.database, parts.keyring, self.caller, self.caller.tenant_name, value)
-        return str(known.id), value
-
     def plant(self, memory_ref: str, content: str, other: Caller) -> Entry:
         """An entry of another tenant under this memoryRef: what is there, or a new one."""
         parts = self.parts
@@ -111,20 +130,3 @@ class RunMemory:
         planted = put(parts.database, parts.keyring, parts.counters, other, PutRequest(memory_ref, content))
         parts.wake()
         return planted
-
-    def wait_until_indexed(self, memory_ref: str, other: Caller) -> None:
-        """Until relevance knows what this tenant and the other have put there by now. Raises IndexTimeout."""
-        database, before = self.parts.database, self.now()
-        tenants = [(one, Scope(one.tenant_name, memory_ref)) for one in (self.caller, other)]
-        self.wait(
-            lambda: not any(waiting.pending(database, *one, before, Permission.HYDRATE) for one in tenants),
-            "the entries of the run were not indexed in time",
-        )
-
-    def wait(self, condition: Callable[[], bool], otherwise: str) -> None:
-        """Raises IndexTimeout where the condition does not come true in time."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not condition():
-            if time.monotonic() > deadline:
-                raise IndexTimeout(otherwise)
-            time.sleep(LOOK_SECONDS)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from infinicon.domain import Caller, Entry, ListReply, Rank, Seen, Variable
 from infinicon.errors import Internal, Unavailable
-from infinicon.operations.run_memory import RunMemory
+from infinicon.operations.run_memory import RunMemory, secret_of, wait, wait_until_indexed
 
 Variables: TypeAlias = Mapping[str, Variable]
 
@@ -50,7 +50,7 @@ def round_trip(memory: RunMemory) -> Variables:
 
 def redaction(memory: RunMemory) -> Variables:
     """A known secret is redacted when it is written, in content and tags (SR-1)."""
-    secret, value = memory.secret()
+    secret, value = secret_of(memory.parts, memory.caller)
     written = memory.put(REDACTION, f"The deployment signs its calls with {value} today.", tags=[f"key:{value}"])
     readback = memory.get(REDACTION, written.id)
     _require(readback is not None and f"[REDACTED:{secret}]" in readback.content and value not in repr(readback))
@@ -61,7 +61,7 @@ def ttl(memory: RunMemory) -> Variables:
     """An entry that expires is seen until then, and one that lives on is seen after that."""
     brief = memory.put(TTL, "The visitor's pass is valid for a moment.", expires_at=memory.now() + BRIEF)
     fresh = memory.put(TTL, "The employee's pass is valid for an hour.")
-    memory.wait(lambda: memory.get(TTL, brief.id) is None, "an entry outlived its expiry")
+    wait(lambda: memory.get(TTL, brief.id) is None, "an entry outlived its expiry")
     listed = memory.list(TTL)
     _require(all(entry.id != brief.id for entry in listed.entries))
     return {
@@ -88,7 +88,7 @@ def injection_budget(memory: RunMemory) -> Variables:
     """As much memory as a budget has room for, redacted and of one tenant, whatever it is ranked by (RFC 0113)."""
     other = _other(memory)
     there = [memory.plant(ref, "Another tenant has a refund policy of its own.", other) for ref in (FOREIGN, BUDGETED)]
-    _, value = memory.secret()
+    _, value = secret_of(memory.parts, memory.caller)
     memory.put(BUDGETED, "The refund policy: money comes back within thirty days of a return.", tags=["refunds"])
     for sentence in SENTENCES:
         memory.put(BUDGETED, _at_least(memory, sentence, TOKEN_BUDGET // 5))
@@ -111,7 +111,8 @@ def injection_budget(memory: RunMemory) -> Variables:
         "budgeted_entries": _seen(BUDGETED, budgeted),
         "budgeted_token_total": budgeted.tokens_used,
         "over_budget_entry_id": str(oversized.id),
-        "over_budget_entry_omitted": budgeted.oversized > 0 and oversized.id not in {one.id for one in budgeted.entries},
+        "over_budget_entry_omitted": budgeted.oversized > 0
+        and oversized.id not in {one.id for one in budgeted.entries},
         "redacted_content_sample": Seen(BUDGETED, marked.id, whole=False),
         "cross_tenant_budgeted_probe": _leaks(memory, there, foreign, own),
         "recency_order": [str(entry.id) for entry in budgeted.entries],
@@ -123,7 +124,7 @@ def _by_relevance(memory: RunMemory, other: Caller) -> tuple[ListReply, ListRepl
     """The same budget by relevance, where search runs: of what is our own, and under the other tenant's memoryRef."""
     if not memory.parts.semantic():
         return None
-    memory.wait_until_indexed(BUDGETED, other)
+    wait_until_indexed(memory.parts, BUDGETED, memory.caller, other)
     wanted = {"token_budget": TOKEN_BUDGET, "rank": Rank.RELEVANCE, "query": QUERY}
     return memory.list(BUDGETED, **wanted), memory.list(FOREIGN, **wanted)
 

@@ -84,6 +84,7 @@ def test_every_gate_is_open(discovery: Wire) -> None:
     assert discovery.keys() >= {"protocolVersion", "supportedEnvelopes", "schemaVersions", "limits"}
     for families in (discovery, discovery["capabilities"]):
         assert "long-term" in families["agents"]["memoryBackends"]
+        assert families["agents"]["memoryConsolidation"] == {"supported": True}
         memory = families["memory"]
         assert memory["supported"] is True
         assert memory["injectionBudget"] == {"supported": True, "tokenCounter": "o200k_base"}
@@ -95,7 +96,7 @@ def test_every_gate_is_open(discovery: Wire) -> None:
 
 def test_what_is_not_advertised_is_not_there(discovery: Wire, suite: httpx.Client) -> None:
     assert discovery["memory"].keys() == {"supported", "injectionBudget", "search", "attribution"}
-    assert discovery["agents"].keys() == {"memoryBackends"}
+    assert discovery["agents"].keys() == {"memoryBackends", "memoryConsolidation"}
     for path in ("/v1/test/memory/compact", "/v1/host/sample/memory/distill", "/v1/host/sample/commitment/fire"):
         assert suite.post(path, json={}).status_code == 404
 
@@ -218,6 +219,23 @@ def test_a_replay_attributes_the_same(suite: httpx.Client) -> None:
     assert {event["runId"] for event in events(suite, replay)} == {replay}
 
 
+def test_consolidation_ends_where_it_has_been(host: Instance, suite: httpx.Client) -> None:
+    asked = {"memoryRef": "mem://conformance/consolidation"}
+    first = suite.post("/v1/host/sample/memory/consolidate", json={**asked, "includeSecretCanary": True})
+    second = suite.post("/v1/host/sample/memory/consolidate", json=asked)
+    entries = suite.post("/v0/memory/list", json=asked).json()["entries"]
+
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert first.json()["event"]["outputCount"] < first.json()["event"]["inputCount"], "equal statements are folded"
+    assert second.json()["event"]["inputCount"] == second.json()["event"]["outputCount"] == len(entries)
+    assert first.json()["secretLeaked"] is second.json()["secretLeaked"] is False
+    assert [entry for entry in entries if MARKER.search(entry["content"])] != [], "the secret was there to be redacted"
+    assert first.json()["event"].keys() == {"type", "memoryRef", "inputCount", "outputCount"}
+    scope = {"tenantId": host.tenant_id, "namespaceId": asked["memoryRef"]}
+    job = suite.post("/v0/get-job", json={"scope": scope, "jobId": first.json()["jobId"]}).json()
+    assert (job["type"], job["status"], job["result"]["duplicates"]) == ("consolidate", "completed", 2)
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status", "code"),
     [
@@ -251,7 +269,9 @@ def test_a_key_of_some_namespaces_runs_nothing(host: Instance, suite: httpx.Clie
     assert (answer.status_code, answer.json()["error"]) == (403, "unauthorized")
 
 
-@pytest.mark.parametrize("path", ["/v1/runs", "/v1/runs/x", "/v1/runs/x/events", "/v1/runs/x:fork"])
+@pytest.mark.parametrize(
+    "path", ["/v1/runs", "/v1/runs/x", "/v1/runs/x/events", "/v1/runs/x:fork", "/v1/host/sample/memory/consolidate"]
+)
 def test_without_the_setting_it_is_an_unknown_route_as_any(live: Instance, http: httpx.Client, path: str) -> None:
     unknown = http.get("/v9/nothing")
     for answer in (

@@ -10,6 +10,7 @@ import pytest
 from infinicon.domain import Rank
 from infinicon.errors import IndexTimeout
 from infinicon.operations import entries, run_memory
+from infinicon.operations.run_memory import secret_of, wait_until_indexed
 from infinicon.operations.runs import get_run
 from tests.store.operations.conformance import begun, parts_of
 from tests.store.operations.conftest import Pipeline
@@ -63,20 +64,18 @@ def test_what_it_writes_is_recorded_in_order(pipeline: Pipeline) -> None:
 
 def test_a_pipeline_that_stands_still_ends_the_wait(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_memory, "PATIENCE_SECONDS", 0.1)
-    _, memory = begun(pipeline, replace(parts_of(pipeline), wake=lambda: None))
+    parts = replace(parts_of(pipeline), wake=lambda: None)
+    _, memory = begun(pipeline, parts)
     memory.put("notes", "Nobody indexes this.")
 
     with pytest.raises(IndexTimeout):
-        memory.wait_until_indexed("notes", pipeline.caller)
+        wait_until_indexed(parts, "notes", pipeline.caller)
 
 
 def test_the_secret_is_the_same_for_all_runs_of_a_tenant(
     pipeline: Pipeline, new_pipeline: Callable[[], Pipeline]
 ) -> None:
-    _, first = begun(pipeline, parts_of(pipeline))
-    _, second = begun(pipeline, parts_of(pipeline))
     stranger = new_pipeline()
-    _, foreign = begun(stranger, parts_of(stranger))
 
-    assert first.secret() == second.secret()
-    assert first.secret()[1] != foreign.secret()[1]
+    assert secret_of(parts_of(pipeline), pipeline.caller) == secret_of(parts_of(pipeline), pipeline.caller)
+    assert secret_of(parts_of(pipeline), pipeline.caller)[1] != secret_of(parts_of(stranger), stranger.caller)[1]

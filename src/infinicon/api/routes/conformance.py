@@ -1,4 +1,7 @@
-"""The conformance seam: /v1/runs as OpenWOP's suite calls it. Mounted with INFINICON_CONFORMANCE=1, and in no document."""
+"""The conformance seam, as OpenWOP's suite calls it: /v1/runs, and a pass of consolidation.
+
+Mounted with INFINICON_CONFORMANCE=1, and in no document.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from infinicon.api.answers import answer
 from infinicon.api.entry import Admitted
 from infinicon.api.wire import runs as wire
 from infinicon.operations import runs
+from infinicon.operations.consolidation_pass import consolidation_pass
 
 router = APIRouter(include_in_schema=False)
 
@@ -37,3 +41,12 @@ def fork_run(call: Admitted) -> Response:
     wire.parse_fork(call.body)
     run = runs.fork_run(call.runtime.database, call.caller, call.request.path_params["id"])
     return answer(wire.made_to_wire(run), status=201)
+
+
+@router.post("/v1/host/sample/memory/consolidate")
+def consolidate(call: Admitted) -> Response:
+    memory_ref, canary = wire.parse_pass(call.body)
+    call.leave_gate()
+    return answer(
+        wire.pass_to_wire(consolidation_pass(call.house.player.parts(), call.caller, memory_ref, canary=canary))
+    )

@@ -54,8 +54,16 @@ class MemoryFamily(Closed):
     """Only where the conformance seam is mounted."""
 
 
+class MemoryConsolidation(Closed):
+    """A pass can be asked for, and a second one changes nothing."""
+
+    supported: Literal[True]
+
+
 class AgentsFamily(Closed):
     memory_backends: list[Literal["long-term"]]
+    memory_consolidation: MemoryConsolidation | SkipJsonSchema[None] = None
+    """Only where the conformance seam is mounted: POST /v0/consolidate is there in any case."""
 
 
 class Families(Closed):
@@ -97,7 +105,7 @@ class Advertised:
 
 
 def to_wire(found: Advertised, max_body_bytes: int) -> dict[str, Any]:
-    families = {"memory": _memory(found), "agents": {"memoryBackends": list(BACKENDS)}}
+    families = {"memory": _memory(found), "agents": _agents(found)}
     return present(
         protocolVersion=PROTOCOL_VERSION,
         supportedEnvelopes=[],
@@ -121,4 +129,11 @@ def _memory(found: Advertised) -> dict[str, Any]:
         injectionBudget={"supported": True, "tokenCounter": found.token_counter} if counted else None,
         search={"supported": True, "modes": list(MODES)} if found.semantic else None,
         attribution=None if found.fixtures is None else {"supported": True, "emitsWriteEvents": True},
+    )
+
+
+def _agents(found: Advertised) -> dict[str, Any]:
+    return present(
+        memoryBackends=list(BACKENDS),
+        memoryConsolidation=None if found.fixtures is None else {"supported": True},
     )

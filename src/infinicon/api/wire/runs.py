@@ -13,6 +13,7 @@ from infinicon.api.wire.entries import entry_to_wire
 from infinicon.api.wire.shared import Name, optional_time, present, time_to_wire
 from infinicon.api.wire.validate import Body, check
 from infinicon.domain import ConformanceRun, RunStatus, Shown
+from infinicon.operations.consolidation_pass import Pass
 
 ENDED = {RunStatus.COMPLETED, RunStatus.FAILED}
 
@@ -30,6 +31,11 @@ class ForkRun(Body):
     from_seq: Literal[0] = 0
 
 
+class ConsolidationPass(Body):
+    memory_ref: Name
+    include_secret_canary: bool = False
+
+
 def parse_start(body: bytes) -> str:
     """The workflow that is wanted. Raises InvalidRequest."""
     return check(StartRun, strict_json.loads(body)).workflow_id
@@ -38,6 +44,23 @@ def parse_start(body: bytes) -> str:
 def parse_fork(body: bytes) -> None:
     """Raises InvalidRequest."""
     check(ForkRun, strict_json.loads(body))
+
+
+def parse_pass(body: bytes) -> tuple[str, bool]:
+    """The memoryRef, and whether a secret is to be put there. Raises InvalidRequest."""
+    sent = check(ConsolidationPass, strict_json.loads(body))
+    return sent.memory_ref, sent.include_secret_canary
+
+
+def pass_to_wire(found: Pass) -> dict[str, Any]:
+    """The event is free of content."""
+    event = {
+        "type": "agent.memory.consolidated",
+        "memoryRef": found.memory_ref,
+        "inputCount": found.before,
+        "outputCount": found.after,
+    }
+    return {"event": event, "jobId": str(found.job), "secretLeaked": found.leaked}
 
 
 def made_to_wire(run: ConformanceRun) -> dict[str, Any]:

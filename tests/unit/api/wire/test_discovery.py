@@ -24,7 +24,7 @@ def test_families_are_at_the_root_and_mirrored() -> None:
             "search": {"supported": True, "modes": ["semantic"]},
             "attribution": {"supported": True, "emitsWriteEvents": True},
         },
-        "agents": {"memoryBackends": ["long-term"]},
+        "agents": {"memoryBackends": ["long-term"], "memoryConsolidation": {"supported": True}},
         "capabilities": {key: to_wire(EVERYTHING, 5)[key] for key in ("memory", "agents")},
         "fixtures": ["conformance-noop"],
     }
@@ -47,7 +47,8 @@ def test_without_the_seam_nothing_of_it_is_told() -> None:
 
     assert "fixtures" not in found
     assert found["memory"].keys() == {"supported", "injectionBudget", "search"}
-    assert found["capabilities"]["memory"] == found["memory"]
+    assert found["agents"] == {"memoryBackends": ["long-term"]}
+    assert found["capabilities"] == {key: found[key] for key in ("memory", "agents")}
 
 
 @pytest.mark.parametrize("found", [EVERYTHING, Advertised(None, semantic=False)])
