@@ -107,7 +107,8 @@ class Tombstone:
 @dataclass(frozen=True, slots=True)
 class Memory:
     """One durable memory object: episode, atom, consolidation or link (`type` says which fields are set). `related` is there where
-    provenance was asked for."""
+    provenance was asked for. `stale`: a source was tombstoned under mark_derived_stale. `supersedes`, of a consolidation: earlier
+    memories whose place it took, the newest first."""
 
     id: UUID
     type: MemoryType
@@ -128,5 +129,7 @@ class Memory:
     expires_at: datetime | None = None
     provenance: Provenance | None = None
     related: Sequence[Relation] = ()
+    stale: bool = False
+    supersedes: Sequence[MemoryRef] = ()
     ends: LinkEnds | None = None
     tombstone: Tombstone | None = None

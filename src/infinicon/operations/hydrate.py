@@ -53,7 +53,7 @@ def hydrate(database: Database, caller: Caller, request: HydrateRequest) -> Hydr
                 missing.append(ref)
             else:
                 objects.setdefault(ref.id, memory)
-        shown = list(objects.values())
+        shown = _with_predecessors(scope, tx, list(objects.values()))
         return HydrateReply(_with_chains(scope, tx, shown) if request.include_provenance else shown, missing)
 
 
@@ -65,6 +65,13 @@ def _load(scope: ScopeKey, tx: Transaction, request: HydrateRequest) -> dict[UUI
         loaded |= memories.load_tombstoned(scope, tx, wanted - loaded.keys())
     # The id of a link says nothing of a memory, whatever type a second ref gives it.
     return memories.load_links(scope, tx, links) | loaded
+
+
+def _with_predecessors(scope: ScopeKey, tx: Transaction, objects: Sequence[Memory]) -> list[Memory]:
+    """A consolidation names those whose place it took."""
+    made = [memory.id for memory in objects if memory.type is MemoryType.CONSOLIDATION]
+    old = provenance.superseded(scope, tx, made, RELATIONS)
+    return [replace(memory, supersedes=old[memory.id]) if memory.id in old else memory for memory in objects]
 
 
 def _with_chains(scope: ScopeKey, tx: Transaction, objects: Sequence[Memory]) -> list[Memory]:

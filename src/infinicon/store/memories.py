@@ -30,7 +30,7 @@ from infinicon.store.database import Transaction
 
 LOAD = text("""
     SELECT id, type, status, agent_id, session_id, filters, content_type, content, speaker, atom_type, title, confidence, created_by,
-           producer, metadata, tags, dedupe_key, occurred_at, expires_at, created_at, updated_at
+           producer, metadata, tags, dedupe_key, occurred_at, expires_at, created_at, updated_at, stale
     FROM memories
     WHERE tenant = :tenant AND namespace = :namespace AND id = ANY(CAST(:ids AS uuid[]))
       AND status <> 'tombstoned' AND (expires_at IS NULL OR expires_at > now())
@@ -232,6 +232,7 @@ def _memory(scope: ScopeKey, row: Any, sources: Sequence[SourceRef]) -> Memory:
         occurred_at=row.occurred_at,
         expires_at=row.expires_at,
         provenance=_provenance(row, sources),
+        stale=row.stale,
     )
 
 

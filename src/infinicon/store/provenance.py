@@ -56,6 +56,18 @@ RELATED = text("""
 """)
 
 
+SUPERSEDED = text("""
+    SELECT wanted.id AS from_id, old.to_id, old.to_type, m.agent_id, m.session_id
+    FROM unnest(CAST(:ids AS uuid[])) AS wanted (id),
+         LATERAL (SELECT l.to_id, l.to_type FROM links l
+                  WHERE l.tenant = :tenant AND l.namespace = :namespace AND l.from_id = wanted.id AND l.link_type = 'supersedes'
+                    AND l.status = 'active'
+                  ORDER BY l.to_id DESC LIMIT :limit) old
+    JOIN memories m ON m.tenant = :tenant AND m.id = old.to_id
+    ORDER BY wanted.id, old.to_id DESC
+""")
+
+
 def steps(scope: ScopeKey, tx: Transaction, ids: Collection[UUID], limit: int) -> dict[UUID, list[Step]]:
     """The steps that lead on from these memories and from whatever they lead to, at most `limit`, by the memory that each starts at."""
     if not ids:
@@ -71,6 +83,19 @@ def steps(scope: ScopeKey, tx: Transaction, ids: Collection[UUID], limit: int) -
             source_of(scope, row),
         )
         found.setdefault(row.from_id, []).append(step)
+    return found
+
+
+def superseded(scope: ScopeKey, tx: Transaction, ids: Collection[UUID], limit: int) -> dict[UUID, list[MemoryRef]]:
+    """Whose place these memories took: at most `limit` for each, the newest first."""
+    if not ids:
+        return {}
+    key = {"tenant": scope.tenant, "namespace": scope.namespace, "ids": list(ids), "limit": limit}
+    named = scope.named
+    found: dict[UUID, list[MemoryRef]] = {}
+    for row in tx.execute(SUPERSEDED, key):
+        own = Scope(named.tenant_id, named.namespace_id, row.agent_id, row.session_id)
+        found.setdefault(row.from_id, []).append(MemoryRef(row.to_id, MemoryType(row.to_type), own))
     return found
 
 

@@ -326,3 +326,16 @@ def test_an_audit_stays_in_its_scope(pipeline: Pipeline, new_pipeline: Callable[
     assert seen(pipeline.scope()) == [refs[0].id]
     assert seen(pipeline.scope(agent="a")) == [refs[0].id]
     assert seen(pipeline.scope(agent="b")) == []
+
+
+def test_what_is_stale_says_so_and_a_consolidation_names_whose_place_it_took(pipeline: Pipeline, sql: Sql) -> None:
+    (heron,) = [result.ref for result in pipeline.put("The heron flew.").results]
+    pipeline.drain()
+    old, new = consolidation(pipeline, sql, heron.id), consolidation(pipeline, sql, heron.id)
+    link = join(pipeline, sql, new.id, old.id)
+    sql("UPDATE links SET link_type = 'supersedes' WHERE id = %s", link)
+    sql("UPDATE memories SET stale = true WHERE id = %s", old.id)
+
+    assert [ref.id for ref in one(pipeline, new).supersedes] == [old.id]
+    assert list(one(pipeline, old).supersedes) == []
+    assert (one(pipeline, old).stale, one(pipeline, new).stale) == (True, False)

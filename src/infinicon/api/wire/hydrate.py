@@ -123,6 +123,8 @@ class Memory(Body):
     scope: Scope
     status: LifecycleStatus
     """`pending` until it is indexed."""
+    stale: Literal[True] | SkipJsonSchema[None] = None
+    """true: a source was tombstoned under `mark_derived_stale`. Queries do not return it, contexts only with allowStale."""
     created_at: Time
     updated_at: Time | SkipJsonSchema[None] = None
     created_by: ActorRef
@@ -139,6 +141,10 @@ class Memory(Body):
     """Of an atom: what kind of claim it is."""
     title: str | SkipJsonSchema[None] = None
     """Of a consolidation."""
+    source_refs: list[SourceRef] | SkipJsonSchema[None] = None
+    """Of a consolidation: what it was made of, as `provenance` says it."""
+    supersedes: list[MemoryRef] | SkipJsonSchema[None] = None
+    """Of a consolidation: the memories whose place it took, the newest 100, newest first."""
     confidence: float | SkipJsonSchema[None] = None
     """0 to 1, where its maker says it."""
     occurred_at: Time | SkipJsonSchema[None] = None
@@ -213,6 +219,7 @@ def _memory_to_wire(memory: domain.Memory) -> dict[str, Any]:
         type=memory.type.value,
         scope=scope_to_wire(memory.scope),
         status=memory.status.value,
+        stale=memory.stale or None,
         createdAt=time_to_wire(memory.created_at),
         updatedAt=optional_time(memory.updated_at),
         createdBy=actor_to_wire(memory.created_by),
@@ -229,6 +236,9 @@ def _memory_to_wire(memory: domain.Memory) -> dict[str, Any]:
         related=relations_to_wire(memory.related) or None,
         tombstone=None if memory.tombstone is None else _tombstone_to_wire(memory.tombstone),
     )
+    if memory.type is domain.MemoryType.CONSOLIDATION and memory.provenance is not None:
+        wire["sourceRefs"] = [_source_to_wire(source) for source in memory.provenance.source_refs]
+        wire |= present(supersedes=[ref_to_wire(ref) for ref in memory.supersedes] or None)
     if memory.ends is not None:
         ends = memory.ends
         return {**wire, "linkType": ends.type.value, "from": ref_to_wire(ends.start), "to": ref_to_wire(ends.end)}

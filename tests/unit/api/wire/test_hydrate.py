@@ -9,7 +9,7 @@ import pytest
 
 from infinicon.api.wire import hydrate as wire
 from infinicon.api.wire.shared import ref_to_wire
-from infinicon.domain import HydrateReply, MemoryRef
+from infinicon.domain import HydrateReply, MemoryRef, MemoryType
 from infinicon.errors import InvalidRequest
 from tests.unit.api.samples import (
     ATOM,
@@ -146,3 +146,14 @@ def test_deleted_memories_are_asked_for_by_name() -> None:
     for other in (1, "true"):
         with pytest.raises(InvalidRequest):
             parse([KNOWN], includeTombstoned=other)
+
+
+def test_a_consolidation_names_its_sources_and_whose_place_it_took() -> None:
+    made = replace(CHAINED_OBJECT, type=MemoryType.CONSOLIDATION, supersedes=[ATOM], stale=True)
+    (shown,) = wire.to_wire(parse([KNOWN]), HydrateReply([made], []))["objects"]
+
+    assert shown["sourceRefs"] == shown["provenance"]["sourceRefs"]
+    assert shown["supersedes"] == [ref_to_wire(ATOM)]
+    assert shown["stale"] is True
+    (plain,) = wire.to_wire(parse([KNOWN]), HydrateReply([replace(made, supersedes=[], stale=False)], []))["objects"]
+    assert not {"supersedes", "stale"} & plain.keys()
