@@ -100,9 +100,8 @@ def abandon(sweeper_url: str) -> int:
         sweeper.close()
 
 
-def forget(sweeper: Database, seconds: float, job_seconds: float) -> None:
-    """Drop what was only needed to run: closed batches, task results, stored replies, old listings; and jobs long over."""
+def forget(sweeper: Database, seconds: float) -> None:
+    """Drop what was only needed to run: closed batches, task results, stored replies, old listings."""
     with sweeper.transaction(None) as tx:
         sweeps.forget(tx, seconds)
-        sweeps.forget_jobs(tx, job_seconds)
         listings.forget(tx)

@@ -164,14 +164,29 @@ FORGET_RESULTS = text("""
     WHERE done_at < now() - make_interval(secs => :seconds)
        OR (done_at IS NULL AND updated_at < now() - make_interval(secs => :seconds))
 """)
-# One that still has failed episodes can be tried again, and stays.
+# One that still has failed episodes can be tried again, and stays. Namespaces with a time of their own are looked at one by one, so that
+# each statement reads what is due by its index, and no more.
 FORGET_JOBS = text("""
     DELETE FROM jobs j USING (
-        SELECT d.tenant, d.id FROM jobs d LEFT JOIN policies p ON p.tenant = d.tenant AND p.namespace = d.namespace
-        WHERE d.status IN ('completed', 'failed', 'cancelled')
-          AND d.updated_at < now() - make_interval(secs => coalesce(p.job_retention_seconds, :seconds))
+        SELECT d.tenant, d.id FROM jobs d
+        WHERE d.status IN ('completed', 'failed', 'cancelled') AND d.updated_at < now() - make_interval(secs => :seconds)
+          AND NOT EXISTS (SELECT FROM policies p
+                          WHERE p.tenant = d.tenant AND p.namespace = d.namespace AND p.job_retention_seconds IS NOT NULL)
           AND NOT EXISTS (SELECT FROM queued_episodes q WHERE q.tenant = d.tenant AND q.job = d.id)
         ORDER BY d.updated_at LIMIT 5000) old
+    WHERE j.tenant = old.tenant AND j.id = old.id
+""")
+FORGET_JOBS_BY_POLICY = text("""
+    DELETE FROM jobs j USING (
+        SELECT d.tenant, d.id
+        FROM policies p,
+             LATERAL (SELECT o.tenant, o.id FROM jobs o
+                      WHERE o.tenant = p.tenant AND o.namespace = p.namespace AND o.status IN ('completed', 'failed', 'cancelled')
+                        AND o.updated_at < now() - make_interval(secs => p.job_retention_seconds)
+                        AND NOT EXISTS (SELECT FROM queued_episodes q WHERE q.tenant = o.tenant AND q.job = o.id)
+                      ORDER BY o.updated_at LIMIT 5000) d
+        WHERE p.job_retention_seconds IS NOT NULL
+        LIMIT 5000) old
     WHERE j.tenant = old.tenant AND j.id = old.id
 """)
 FORGET_REPLIES = text("""
@@ -276,7 +291,7 @@ def redactions(tx: Transaction) -> list[tuple[int, UUID]]:
 @unscoped("each job says whose it is")
 def forget_jobs(tx: Transaction, seconds: float) -> int:
     """Drop jobs that have been over for longer than their namespace's policy says, or than `seconds` where it says nothing."""
-    return tx.execute(FORGET_JOBS, {"seconds": seconds}).rowcount
+    return tx.execute(FORGET_JOBS, {"seconds": seconds}).rowcount + tx.execute(FORGET_JOBS_BY_POLICY).rowcount
 
 
 @unscoped("retention is the same for all")

@@ -15,12 +15,12 @@ from celery.exceptions import Ignore
 
 from infinicon.domain import BatchRef, Lane, RunRef, Stage
 from infinicon.errors import InfiniconError, Internal, LeaseLost
+from infinicon.operations import retention
 from infinicon.operations.consolidating import consolidate
 from infinicon.operations.dispatch import forget
 from infinicon.operations.due import begin_due
 from infinicon.operations.embed import embed
 from infinicon.operations.erase import carry_on
-from infinicon.operations.events import expire as expire_events
 from infinicon.operations.expire import expire
 from infinicon.operations.extract import extract
 from infinicon.operations.index import index
@@ -125,5 +125,10 @@ def expire_memories() -> None:
 
 @app.task(name=names.FORGET, ignore_result=True, send_events=False)
 def forget_done() -> None:
-    _run(lambda: forget(runtime().sweeper, RETENTION, runtime().settings.job_retention))
-    _run(lambda: expire_events(runtime().sweeper, runtime().settings.event_retention))
+    _run(lambda: forget(runtime().sweeper, RETENTION))
+
+
+@app.task(name=names.END_RETENTION, ignore_result=True, send_events=False)
+def end_retention() -> None:
+    own = runtime()
+    _run(lambda: retention.end_retention(own.sweeper, own.settings.job_retention, own.settings.event_retention))

@@ -18,11 +18,12 @@ EXPIRE = "infinicon.expire"
 CONSOLIDATE = "infinicon.consolidate"
 CONSOLIDATE_DUE = "infinicon.consolidate_due"
 REDACT = "infinicon.redact"
+END_RETENTION = "infinicon.end_retention"
 
 STAGES: dict[Stage, str] = {Stage.EXTRACT: EXTRACT, Stage.EMBED: EMBED, Stage.INDEX: INDEX}
 """The stages of the chain in their order."""
 
-ROUTINE = (DISPATCH, RECONCILE, FORGET, PURGE, EXPIRE, REDACT, CONSOLIDATE_DUE)
+ROUTINE = (DISPATCH, RECONCILE, FORGET, PURGE, EXPIRE, REDACT, CONSOLIDATE_DUE, END_RETENTION)
 """Tasks that keep the pipeline going, sent again and again."""
 
 CONTROL = "control"

@@ -28,5 +28,6 @@ def schedule(settings: Settings) -> dict[str, Entry]:
             names.CONSOLIDATE_DUE, settings.consolidation_tick, settings.consolidation_tick
         ),
         "end what has expired": Entry(names.EXPIRE, max(tick, 10.0), 10.0),
+        "end what is kept no longer": Entry(names.END_RETENTION, 60.0, 30.0),
         "forget what is done": Entry(names.FORGET, 600.0, 300.0),
     }

@@ -12,6 +12,7 @@ from infinicon.domain import BatchRef, JobStatus, Lane, Stage
 from infinicon.operations import dispatch as dispatching
 from infinicon.operations.dispatch import LaneLimits
 from infinicon.operations.policy import set_policy
+from infinicon.operations.retention import end_retention
 from infinicon.store.database import Database
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import Pipeline
@@ -233,7 +234,7 @@ def test_what_is_not_needed_any_more_is_forgotten_in_its_time(pipeline: Pipeline
             sql("SELECT count(*) FROM celery.task_results WHERE task_id = ANY(%s)", list(tasks))[0][0],
         )
 
-    dispatching.forget(sweeper, 3600, 3600)
+    dispatching.forget(sweeper, 3600)
     assert left() == (2, 1, 3)
     for statement in (
         "UPDATE batches SET updated_at = now() - interval '2 hours'",
@@ -241,7 +242,7 @@ def test_what_is_not_needed_any_more_is_forgotten_in_its_time(pipeline: Pipeline
         "UPDATE celery.task_results SET updated_at = now() - interval '2 hours', done_at = done_at - interval '2 hours'",
     ):
         sql(statement)
-    dispatching.forget(sweeper, 3600, 3600)
+    dispatching.forget(sweeper, 3600)
     assert left() == (1, 0, 0)  # a task that never ended, because its worker died, goes too
     assert sql("SELECT id FROM batches") == [(still_open.batch,)]
 
@@ -249,13 +250,20 @@ def test_what_is_not_needed_any_more_is_forgotten_in_its_time(pipeline: Pipeline
 def test_a_job_is_kept_as_long_as_its_namespace_says_and_while_it_can_be_tried_again(
     pipeline: Pipeline, sweeper: Database, sql: Sql
 ) -> None:
-    over, kept, failed = (pipeline.put("Something.", scope=pipeline.scope(name)).job_id for name in ("a", "b", "c"))
+    names = ("a", "b", "c", "d")
+    over, kept, failed, young = (pipeline.put("Something.", scope=pipeline.scope(name)).job_id for name in names)
     pipeline.cancel(failed, pipeline.scope("c"))
     pipeline.drain()
     set_policy(pipeline.app, pipeline.caller, pipeline.scope("b"), {"job_retention_seconds": 10_000})
+    set_policy(pipeline.app, pipeline.caller, pipeline.scope("c"), {"job_retention_seconds": 1})
+    set_policy(pipeline.app, pipeline.caller, pipeline.scope("d"), {"job_retention_seconds": 60})
     sql("UPDATE jobs SET updated_at = now() - interval '2 hours' WHERE tenant = %s", pipeline.caller.tenant)
+    sql("UPDATE jobs SET updated_at = now() - interval '50 seconds' WHERE id = %s", young)
 
-    dispatching.forget(sweeper, 3600, 3600)
+    end_retention(sweeper, 3600, 3600)
     left = {row[0] for row in sql("SELECT id FROM jobs WHERE tenant = %s", pipeline.caller.tenant)}
-    assert left == {kept, failed}
+    assert left == {kept, failed, young}
     assert over not in left
+    sql("UPDATE jobs SET updated_at = now() - interval '70 seconds' WHERE id = %s", young)
+    end_retention(sweeper, 3600, 3600)
+    assert {row[0] for row in sql("SELECT id FROM jobs WHERE tenant = %s", pipeline.caller.tenant)} == {kept, failed}

@@ -7,10 +7,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from infinicon.domain import EventType, MemoryType
+from infinicon.domain import EventType, MemoryType, Policy
 from infinicon.errors import InvalidCursor
 from infinicon.operations.events import expire
-from infinicon.store import events
+from infinicon.operations.retention import end_retention
+from infinicon.store import events, policies
 from infinicon.store.database import Database
 from infinicon.store.events import NewEvent
 from tests.store.conftest import Sql
@@ -49,6 +50,23 @@ def test_old_events_go_and_their_cursors_with_them(
             feed.page(cursor)
     assert feed.follow(cursors[5]) == written[6:]  # all that came after it is there
     assert expire(sweeper, 1800) == 0
+
+
+def test_a_namespaces_own_time_counts_before_the_houses(
+    feed: Feed, age: Callable[[int, int], None], sweeper: Database, app: Database
+) -> None:
+    """Its events go with the next tick of beat, and a cursor of before is refused."""
+    written = feed.write(4)
+    cursor = feed.page().events[0].cursor
+    with app.transaction(feed.key.tenant) as tx:
+        policies.write(feed.key, tx, Policy(event_retention_seconds=60))
+    age(2, 70)
+    age(1, 80)
+
+    assert end_retention(sweeper, 3600, 3600)[1] == 2
+    assert feed.follow() == written[2:]
+    with pytest.raises(InvalidCursor):
+        feed.page(cursor)
 
 
 def test_a_feed_may_be_forgotten_whole_and_goes_on(

@@ -325,7 +325,7 @@ def test_what_is_too_old_is_dropped(pipeline: Pipeline, sql: Sql) -> None:
         OLDEST,
         pipeline.caller.tenant,
     )
-    forget(pipeline.sweeper, 3600, 3600)
+    forget(pipeline.sweeper, 3600)
 
     assert sql(STORED, pipeline.caller.tenant) == [(1,)]
     assert len(pipeline.query(QUESTION, 5, cursor=new).hits) == 5

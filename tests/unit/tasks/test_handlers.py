@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from infinicon.settings import Settings
 from infinicon.tasks import handlers, names, process
+from infinicon.tasks.schedule import schedule
 
 ROUTINE = (
     handlers.dispatch_waiting,
@@ -12,6 +14,7 @@ ROUTINE = (
     handlers.expire_memories,
     handlers.go_on_redacting,
     handlers.consolidate_due,
+    handlers.end_retention,
 )
 STAGES = (handlers.extract_batch, handlers.embed_batch, handlers.index_batch)
 
@@ -35,3 +38,9 @@ def test_consolidations_have_a_queue_of_their_own() -> None:
     assert [kind for kind, worker in process.WORKERS.items() if names.CONSOLIDATIONS in worker.queues] == [
         "consolidate"
     ]
+
+
+def test_what_is_kept_no_longer_is_looked_for_every_minute() -> None:
+    sent = {entry.task: entry for entry in schedule(Settings()).values()}
+
+    assert sent[names.END_RETENTION].period <= 60
