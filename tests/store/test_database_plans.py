@@ -134,7 +134,7 @@ def world(sql: Sql) -> Iterator[World]:
         some("SELECT digest FROM space_rows WHERE tenant = %s LIMIT 50"),
         some("SELECT fingerprint FROM memories WHERE tenant = %s AND fingerprint IS NOT NULL LIMIT 50"),
     )
-    sql("TRUNCATE queued_episodes, batches, jobs, staged_vectors")
+    sql("TRUNCATE queued_episodes, batches, jobs, staged_vectors CASCADE")
     for table in ("postings", "space_rows", "links", "memories"):
         sql(f"DELETE FROM {table} USING tenants t WHERE t.id = {table}.tenant AND starts_with(t.name, %s)", prefix)
 
@@ -222,8 +222,8 @@ def test_matching_reads_postings_alone(app: Database, world: World) -> None:
     ("statement", "expected"),
     [
         (search.SIMILARITIES, {"space_rows_pkey"}),
-        (selection.CANDIDATES, {"space_rows_pkey", "memories_pkey", "links_edge_key"}),
-        (selection.LISTED, {"memories_pkey", "links_edge_key"}),
+        (selection.CANDIDATES, {"space_rows_pkey", "memories_pkey", "links_edge_key", "links_retracted_idx"}),
+        (selection.LISTED, {"memories_pkey", "links_edge_key", "links_retracted_idx"}),
         (search.SOURCES, {"links_edge_key"}),
         (search.TOLD, {"links_edge_key"}),
         (memories.LOAD, {"memories_pkey"}),
