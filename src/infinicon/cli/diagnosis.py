@@ -143,7 +143,7 @@ def _parts(status: Wire) -> Iterator[Finding]:
 
 def _scheduler(scheduler: Wire) -> Finding:
     age = scheduler.get("ageSeconds")
-    text = "its tick never came" if age is None else f"its tick came {age:.0f} s ago"
+    text = "its tick never came" if age is None else f"its tick came {age:.1f} s ago"
     if scheduler["ok"]:
         return Finding("scheduler", FINE, text)
     remedy = "start beat (infinicon beat), or look at broker and cpu workers; what is due waits in Postgres, and nothing is lost"

@@ -74,10 +74,10 @@ def test_an_erasure_by_metadata(live: Instance, client: Client) -> None:
 def test_policies(live: Instance, client: Client) -> None:
     namespace = str(client.scope["namespaceId"])
     set_to = answer(live, "policy", "set", "audit=12h", "default-expiry=30d", "--namespace", namespace)
-    width = {"consolidationWidth": "agent"}
-    assert set_to == {"policy": {"auditSeconds": 43200, "defaultExpirySeconds": 2592000, **width}}
+    house = {"consolidationWidth": "agent", "redactCredentials": False}
+    assert set_to == {"policy": {"auditSeconds": 43200, "defaultExpirySeconds": 2592000, **house}}
     assert answer(live, "policy", "set", "audit=none", "default-expiry=none", "-n", namespace) == {
-        "policy": {"auditSeconds": 0, **width}
+        "policy": {"auditSeconds": 0, **house}
     }
     assert "as the house has it" in run(live, "policy", "show", "-n", namespace).stdout
 
@@ -92,6 +92,7 @@ def test_a_policy_of_consolidation(live: Instance, client: Client) -> None:
         "consolidationSchedule": "0 3 * * *",
         "consolidationThreshold": 200,
         "consolidationIdleSeconds": 1800,
+        "redactCredentials": False,
     }
     assert set_to == {"policy": wanted} == answer(live, "policy", "show", namespace)
     shown = run(live, "policy", "show", namespace).stdout
