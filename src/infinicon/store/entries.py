@@ -1,7 +1,7 @@
 """Entries in the orders in which they are read: newest first, or newest first of each size.
 
 `entry_rows` says where to look, and is as long as it needs to be; `memories` decides about each row. Whatever is asked for, a statement
-here touches about as many rows as it answers with (docs/decisions/0012).
+here touches about as many rows as it answers with (docs/decisions/0014).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
--- Entries: atoms and consolidations as RFC 0113 reads them, newest first, as many as fit into a budget (docs/decisions/0012).
+-- Entries: atoms and consolidations as RFC 0113 reads them, newest first, as many as fit into a budget (docs/decisions/0014).
 
 ALTER TABLE memories
   ADD COLUMN put          boolean NOT NULL DEFAULT false,  -- an episode that put stored, or the atom that says it
