@@ -23,6 +23,7 @@ from infinicon.domain import (
     IngestStatus,
     Json,
     Lane,
+    LinkType,
     MemoryRef,
     MemoryType,
     Permission,
@@ -42,7 +43,7 @@ from infinicon.operations import corrections, redaction, scopes
 from infinicon.operations.corrections import Target
 from infinicon.operations.redaction import Redactor
 from infinicon.ports import Extractor
-from infinicon.store import episodes, events, jobs, policies, replies
+from infinicon.store import episodes, events, jobs, policies, provenance, replies
 from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.episodes import NewEpisode, StoredEpisode
 
@@ -96,7 +97,7 @@ def ingest(
             for episode in request.episodes
         ]
         stated = corrections.read(scope, tx, request.episodes)
-        prepared = [edges if isinstance(edges, Fault) else e for e, edges in zip(prepared, stated, strict=True)]
+        prepared = _with_faults(scope, tx, prepared, stated)
         job, lane = new_id(), request.lane or _lane(prepared)
         written = _write(scope, tx, prepared)
         corrections.propose(scope, tx, _created(prepared, stated, written))
@@ -105,7 +106,8 @@ def ingest(
         episodes.queue(scope, tx, job, lane, created)
         revived = episodes.requeue(scope, tx, job, lane, revivable)
         jobs.insert(scope, tx, job, "ingest", lane, redactor.optional(request.label), len(created) + len(revived))
-        reply = IngestReply([_result(scope, written, e) for e in prepared], job)
+        results = [_result(scope, written, e) for e in prepared]
+        reply = IngestReply(_with_ignored(scope, tx, results, request.episodes), job)
         if key is not None:
             replies.keep(caller.tenant, tx, key, _kept(reply))
         events.append(caller.tenant, tx, [_event(scope, e.id, job) for e in created])
@@ -117,6 +119,47 @@ def _with_expiry(episode: IngestEpisode | Fault, seconds: int | None) -> IngestE
     if isinstance(episode, Fault) or seconds is None or episode.expires_at is not None:
         return episode
     return replace(episode, expires_at=datetime.now(UTC) + timedelta(seconds=seconds))
+
+
+def _with_faults(
+    scope: ScopeKey, tx: Transaction, prepared: Sequence[Prepared], stated: Sequence[Sequence[Target] | Fault]
+) -> list[Prepared]:
+    """A correction of what the scope does not have rejects its episode; but not a replay, for what it corrected may be gone since."""
+    faulty = [
+        episode.dedupe_hmac
+        for episode, edges in zip(prepared, stated, strict=True)
+        if isinstance(edges, Fault) and isinstance(episode, NewEpisode) and episode.dedupe_hmac is not None
+    ]
+    replayed = episodes.find_by_dedupe(scope, tx, faulty) if faulty else {}
+    return [
+        edges
+        if isinstance(edges, Fault) and not (isinstance(episode, NewEpisode) and episode.dedupe_hmac in replayed)
+        else episode
+        for episode, edges in zip(prepared, stated, strict=True)
+    ]
+
+
+def _with_ignored(
+    scope: ScopeKey, tx: Transaction, results: Sequence[IngestResult], sent: Sequence[IngestEpisode | Fault]
+) -> list[IngestResult]:
+    """Warn where an episode that was there before does not correct what the request says it does."""
+    asked = {
+        at: {
+            (result.ref.id, link, None if ref is None else ref.id)
+            for link, refs in ((LinkType.CORRECTS, episode.corrects), (LinkType.SUPERSEDES, episode.supersedes))
+            for ref in refs
+        }
+        for at, (result, episode) in enumerate(zip(results, sent, strict=True))
+        if result.status is IngestStatus.DEDUPLICATED and not isinstance(episode, Fault)
+    }
+    there = provenance.stated(scope, tx, {results[at].ref.id for at in asked if asked[at]})
+    ignored = ContextWarning("corrections_ignored", "this episode was there before, and corrects what it did then")
+    return [
+        replace(result, warnings=[*result.warnings, replace(ignored, refs=[result.ref])])
+        if asked.get(at, set()) - there
+        else result
+        for at, result in enumerate(results)
+    ]
 
 
 def _created(
@@ -219,11 +262,11 @@ def _result(scope: ScopeKey, written: Written, episode: Prepared) -> IngestResul
     if isinstance(episode, Fault):
         return IngestResult(_ref(scope, NIL_ID), IngestStatus.REJECTED, episode)
     if episode.id in written.new:
-        return IngestResult(_ref(scope, episode.id), IngestStatus.CREATED)
+        return IngestResult(_ref(scope, episode.id), IngestStatus.CREATED, warnings=_expired(scope, episode))
     assert episode.dedupe_hmac is not None  # only a taken key keeps an episode from being inserted
     first = written.firsts[episode.dedupe_hmac]
     stored = written.taken.get(episode.dedupe_hmac) or StoredEpisode(
-        first.id, Status.PENDING, first.content_hmac, idle=False
+        first.id, Status.PENDING, first.content_hmac, idle=False, expired=bool(_expired(scope, first))
     )
     ref = _ref(scope, stored.id)
     if stored.status is Status.TOMBSTONED:
@@ -232,7 +275,18 @@ def _result(scope: ScopeKey, written: Written, episode: Prepared) -> IngestResul
     if stored.content_hmac != episode.content_hmac:
         conflict = DedupeConflict("the dedupeKey stands for other content", details={"field": "dedupeKey"})
         return IngestResult(ref, IngestStatus.REJECTED, Fault.of(conflict))
+    if stored.expired:
+        over = ContextWarning("expired", "the time of this episode is over; nothing new was stored", [ref])
+        return IngestResult(ref, IngestStatus.DEDUPLICATED, warnings=[over])
     return IngestResult(ref, IngestStatus.DEDUPLICATED)
+
+
+def _expired(scope: ScopeKey, episode: NewEpisode) -> list[ContextWarning]:
+    if episode.expires_at is None or episode.expires_at > datetime.now(UTC):
+        return []
+    return [
+        ContextWarning("already_expired", "its expiresAt is past: it is found by nobody", [_ref(scope, episode.id)])
+    ]
 
 
 def _ref(scope: ScopeKey, episode: UUID) -> MemoryRef:

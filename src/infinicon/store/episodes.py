@@ -34,12 +34,14 @@ class NewEpisode:
 
 @dataclass(frozen=True, slots=True)
 class StoredEpisode:
-    """What ingest needs to know of an episode that was there before. `idle`: it failed or was cancelled, and waits for nobody."""
+    """What ingest needs to know of an episode that was there before. `idle`: it failed or was cancelled, and waits for nobody.
+    `expired`: its time is over, and nobody has tombstoned it yet."""
 
     id: UUID
     status: Status
     content_hmac: bytes | None
     idle: bool
+    expired: bool
 
 
 # Sorted by the conflict key, so that two requests with the same keys in other orders wait for each other instead of deadlocking.
@@ -60,7 +62,8 @@ INSERT = text("""
 """)
 
 FIND_BY_DEDUPE = text("""
-    SELECT m.dedupe_hmac, m.id, m.status, m.content_hmac, coalesce(q.state IN ('failed', 'cancelled'), false) AS idle
+    SELECT m.dedupe_hmac, m.id, m.status, m.content_hmac, coalesce(q.state IN ('failed', 'cancelled'), false) AS idle,
+           coalesce(m.expires_at <= now(), false) AS expired
     FROM memories m
     LEFT JOIN queued_episodes q ON q.tenant = m.tenant AND q.episode = m.id
     WHERE m.tenant = :tenant AND m.namespace = :namespace AND m.dedupe_hmac = ANY(CAST(:hmacs AS bytea[]))
@@ -139,7 +142,11 @@ def find_by_dedupe(scope: ScopeKey, tx: Transaction, hmacs: Collection[bytes]) -
     rows = tx.execute(FIND_BY_DEDUPE, {"tenant": scope.tenant, "namespace": scope.namespace, "hmacs": list(hmacs)})
     return {
         bytes(row.dedupe_hmac): StoredEpisode(
-            row.id, Status(row.status), None if row.content_hmac is None else bytes(row.content_hmac), row.idle
+            row.id,
+            Status(row.status),
+            None if row.content_hmac is None else bytes(row.content_hmac),
+            row.idle,
+            row.expired,
         )
         for row in rows
     }

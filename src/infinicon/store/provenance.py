@@ -67,6 +67,12 @@ SUPERSEDED = text("""
     ORDER BY wanted.id, old.to_id DESC
 """)
 
+STATED = text("""
+    SELECT from_id, link_type, to_id FROM links
+    WHERE tenant = :tenant AND namespace = :namespace AND from_id = ANY(CAST(:ids AS uuid[]))
+      AND link_type IN ('supersedes', 'corrects')
+""")
+
 
 def steps(scope: ScopeKey, tx: Transaction, ids: Collection[UUID], limit: int) -> dict[UUID, list[Step]]:
     """The steps that lead on from these memories and from whatever they lead to, at most `limit`, by the memory that each starts at."""
@@ -119,3 +125,11 @@ def related(scope: ScopeKey, tx: Transaction, ids: Collection[UUID], limit: int)
         )
         found.setdefault(row.memory, []).append(relation)
     return found
+
+
+def stated(scope: ScopeKey, tx: Transaction, episodes: Collection[UUID]) -> set[tuple[UUID, LinkType, UUID]]:
+    """What these take the place of, or will once they are indexed: (episode, link type, what it corrects or supersedes)."""
+    if not episodes:
+        return set()
+    rows = tx.execute(STATED, {"tenant": scope.tenant, "namespace": scope.namespace, "ids": list(episodes)})
+    return {(row.from_id, LinkType(row.link_type), row.to_id) for row in rows}

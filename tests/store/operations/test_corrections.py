@@ -128,7 +128,23 @@ def test_a_chain_and_a_replay(pipeline: Pipeline, sql: Sql) -> None:
     again = put(pipeline, LYON, supersedes=[third], dedupe_key="k")
     pipeline.drain()
     assert again.status is IngestStatus.DEDUPLICATED
+    assert [warning.code for warning in again.warnings] == ["corrections_ignored"]
     assert status(sql, third.id) == ["active"]
+    same = put(pipeline, LYON, supersedes=[first], dedupe_key="k")
+    assert (same.status, list(same.warnings)) == (IngestStatus.DEDUPLICATED, [])
+
+
+def test_a_replay_does_not_mind_that_what_it_corrected_is_gone(pipeline: Pipeline) -> None:
+    old = indexed(pipeline, ROSA)
+    new = indexed(pipeline, LYON, corrects=[old], dedupe_key="k")
+    request = TombstoneRequest(pipeline.scope(), [old], "x", Cascade.NONE)
+    tombstone(pipeline.app, pipeline.keyring, pipeline.caller, request)
+
+    again = put(pipeline, LYON, corrects=[old], dedupe_key="k")
+    assert (again.status, again.ref, list(again.warnings)) == (IngestStatus.DEDUPLICATED, new, [])
+    other = put(pipeline, LYON, corrects=[None], dedupe_key="k")
+    assert [warning.code for warning in other.warnings] == ["corrections_ignored"]
+    assert put(pipeline, GATE, corrects=[old], dedupe_key="new").status is IngestStatus.REJECTED
 
 
 def test_a_ref_to_nothing_rejects_its_episode_alone(pipeline: Pipeline, sql: Sql) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from sqlalchemy import text
 
@@ -287,3 +290,24 @@ def test_a_book_is_bulk_work_whoever_sends_it(pipeline: Pipeline, sql: Sql) -> N
     assert lane(keyed(None)) == "interactive"
     assert lane(keyed(None, "A sentence of a book. " * 5_000)) == "bulk"
     assert lane(*[keyed(None)] * 17) == "bulk"
+
+
+def test_what_is_over_already_says_so(pipeline: Pipeline, sql: Sql) -> None:
+    past, future = (datetime.now(UTC) + timedelta(days=days) for days in (-1, 1))
+    first, second, third = pipeline.ingest(
+        replace(keyed("k"), expires_at=past),
+        replace(keyed("k"), expires_at=past),
+        replace(keyed("l"), expires_at=future),
+    ).results
+    assert [(one.status, [warning.code for warning in one.warnings]) for one in (first, second, third)] == [
+        (CREATED, ["already_expired"]),
+        (DEDUPLICATED, ["expired"]),
+        (CREATED, []),
+    ]
+    pipeline.drain()
+
+    sql("UPDATE memories SET expires_at = now() WHERE id = %s", third.ref.id)
+    for key, ref in (("k", first.ref), ("l", third.ref)):
+        again = pipeline.ingest(keyed(key)).results[0]
+        assert (again.status, again.ref, [one.code for one in again.warnings]) == (DEDUPLICATED, ref, ["expired"])
+    assert statuses(pipeline.ingest(keyed("l", "Something else."))) == [REJECTED]

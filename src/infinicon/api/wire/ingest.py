@@ -98,7 +98,8 @@ class IngestResult(Body):
     error: MemoryApiError | SkipJsonSchema[None] = None
     """Why it was rejected."""
     warnings: list[ContextWarning] | SkipJsonSchema[None] = None
-    """`tombstoned`: it was deleted before, and stays deleted."""
+    """`tombstoned`, `expired`: it was deleted before, or its time is over, and it stays so. `already_expired`: its own expiresAt is past.
+    `corrections_ignored`: it was there before, and does not correct or supersede what this request names."""
 
 
 class IngestReply(Body):
