@@ -77,7 +77,8 @@ def prepare(
         Unavailable: the encoder does not answer.
     """
     with database.transaction(tenant) as tx:
-        redactor = redaction.current(tx, tenant, keyring)
+        namespace = part.within.namespace
+        redactor = redaction.within(tx, tenant, keyring, [namespace])[namespace]
         now = waiting.now(tx)
     material = {one.id: one for one in part.memories.values()}
     new = {
@@ -171,11 +172,14 @@ def apply(tx: Transaction, keyring: Keyring, scope: ScopeKey, job: UUID, prepare
     )
     ends = {end for one in plan.disputes for end in (one.first, one.second)}
     disputed = corrections.set_status(tenant, tx, ends, Status.DISPUTED, [Status.ACTIVE])
+    # What only contradicted something that holds no more is contradicted by nothing.
+    gone = {one.memory for one in retired}
+    answered = consolidation_changes.gave_way(tenant, tx, gone) - gone
     _record(tx, tenant, job, part, plan, made, retired)
+    revived = consolidation_changes.revive(tenant, tx, answered)
     settled = set(part.looked_at) - (_partners(prepared.plan, dead) & part.fresh)
-    backlog_left = settled | {one.memory for one in retired}
     return Outcome(
-        settled=sorted(backlog_left),
+        settled=sorted(settled | gone),
         counts={
             "consolidations": len(made),
             "superseded": sum(one.kind is Kind.SUPERSEDED for one in retired),
@@ -187,6 +191,7 @@ def apply(tx: Transaction, keyring: Keyring, scope: ScopeKey, job: UUID, prepare
             *(_created(part.within, one.id, job) for one in made.values()),
             *(_event(EventType.MEMORY_SUPERSEDED, one, job) for one in superseded),
             *(_event(EventType.MEMORY_DISPUTED, one, job) for one in disputed),
+            *(_event(EventType.MEMORY_INDEXED, one, job) for one in revived),
         ],
     )
 
