@@ -22,7 +22,7 @@ ANY_NAMESPACE = "-"
 
 def add(url: str | None, data_dir: Path | None, file: Path | None, *, as_json: bool) -> None:
     """Make a secret known."""
-    value = _value(file)
+    value = read(file)
     with Client(find(url, data_dir)) as client:
         reply = client.post("/v0/secrets", {"tenantId": client.tenant_id, "value": value})
     if as_json:
@@ -33,7 +33,7 @@ def add(url: str | None, data_dir: Path | None, file: Path | None, *, as_json: b
     note(f"what was written before may still hold it: infinicon redact --secret {secret}")
 
 
-def _value(file: Path | None) -> str:
+def read(file: Path | None) -> str:
     """The secret, less one line end.
 
     Raises:

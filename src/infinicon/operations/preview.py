@@ -66,7 +66,7 @@ class Previews:
                 raise NotFound("there is no such namespace")
             found = consolidation_runs.find(scope, tx, undone=undone(spec))
             withins = consolidation_runs.named(scope.tenant, tx, found)
-            redactor = redaction.current(tx, caller.tenant, keyring)
+            redactor = redaction.in_scope(scope, tx, keyring)
         for place, within in enumerate(withins):
             part = select(database, self._counters, model, caller.tenant, within, spec, NIL, self._bounds)
             if part.fresh:
