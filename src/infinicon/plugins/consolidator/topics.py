@@ -17,7 +17,7 @@ MUTUAL = 8
 """Both are among so many nearest of the other."""
 NEAR = 0.5
 """Least cosine of two that join."""
-TOGETHER = 0.42
+TOGETHER = 0.5
 """Least mean cosine between the members of two groups that join."""
 LARGEST = 16
 SMALLEST = 3
