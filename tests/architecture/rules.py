@@ -169,6 +169,18 @@ def reads_environment(source: Source) -> list[str]:
     return faults
 
 
+def delayed_messages(source: Source) -> list[str]:
+    """No message waits in the broker for its time: over Redis one that waits longer than the visibility timeout is delivered again and
+    again (celery/kombu#337). What is due later stands in Postgres."""
+    return [
+        f"{source.path}:{keyword.value.lineno}: {keyword.arg}; what is due later waits in Postgres"
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg in {"eta", "countdown"}
+    ]
+
+
 def prints(source: Source) -> list[str]:
     return [
         f"{source.path}:{node.lineno}: print; only cli prints"

@@ -67,6 +67,10 @@ def test_only_settings_reads_the_environment() -> None:
     assert faults_of(rules.reads_environment, sources) == []
 
 
+def test_no_message_waits_in_the_broker_for_its_time() -> None:
+    assert faults_of(rules.delayed_messages, sources_under("src/", "workers/", "beat/")) == []
+
+
 def test_only_the_command_line_prints() -> None:
     assert faults_of(rules.prints, without(sources_under("src/"), {"src/infinicon/cli/": ""})) == []
 

@@ -33,6 +33,8 @@ BREAKS = [
     (rules.reads_environment, "import os\nx = os.getenv('HOME')\n"),
     (rules.reads_environment, "from os import environ\n"),
     (rules.prints, "print('here')\n"),
+    (rules.delayed_messages, "task.apply_async((1,), countdown=30)\n"),
+    (rules.delayed_messages, "app.send_task('x', eta=later)\n"),
     (rules.broad_except, "try:\n    f()\nexcept Exception:\n    pass\n"),
     (rules.broad_except, "try:\n    f()\nexcept (ValueError, BaseException):\n    pass\n"),
     (rules.broad_except, "try:\n    f()\nexcept:\n    pass\n"),
@@ -64,6 +66,7 @@ HOLDS = [
     (rules.built_sql, 'tx.execute(text("SELECT a FROM t WHERE b = :b"), {"b": f"{b}"})\n'),
     (rules.reads_environment, "import os\nos.kill(1, 2)\n"),
     (rules.prints, "console.print('here')\n"),
+    (rules.delayed_messages, "app.send_task('x', expires=30)\n"),
     (rules.broad_except, "try:\n    f()\nexcept ValueError:\n    pass\n"),
     (rules.broad_except, "try:\n    f()\nexcept BaseException:\n    clean_up()\n    raise\n"),
 ]
