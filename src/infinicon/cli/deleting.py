@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from infinicon.cli import exits
 from infinicon.cli.client import Client, Wire
@@ -15,8 +16,16 @@ from infinicon.cli.faults import WrongUsage
 from infinicon.cli.output import note, show_json, visible
 from infinicon.cli.reading import refs_of
 
+if TYPE_CHECKING:
+    from infinicon.operations.verify_erasure import Report
+
 POLL_SECONDS = 1.0
 DELETABLE = ("episode", "atom", "consolidation")
+NOT_LOOKED_FOR = (
+    "what says the same in other words, single words, and parts of a sentence of fewer than 48 letters",
+    "Base64, entities of HTML and other encodings than UTF-8 and the escapes of JSON",
+    "vectors and digests, which hold no text",
+)
 OUT_OF_REACH = (
     "backups and replicas, and the write-ahead log that was archived",
     "copies that clients, exports and other systems have made",
@@ -100,44 +109,72 @@ def erase(
         sys.exit(exits.FAILED)
 
 
-def verify(data_dir: Path | None, *, rewrite: bool, as_json: bool) -> None:
-    """Look for the text of standard input everywhere; exit 1 where something of it is left."""
+def verify(data_dir: Path | None, *, rewrite: bool, skip_short: bool, as_json: bool) -> None:
+    """Look for the text of standard input everywhere; exit 1 where something of it is left, 7 where that cannot be known."""
     from infinicon.embedded.bootstrap import superuser_url
     from infinicon.operations.verify_erasure import verify_erasure
 
-    url, directory = database(data_dir, superuser_url, "a role that sees every row")
-    data = None if directory is None else directory / "postgres"
+    url, _ = database(data_dir, superuser_url, "a role that sees every row")
     if sys.stdin.isatty():
         note("type or paste the text, then Ctrl-D:")
-    text = sys.stdin.read()
-    report = verify_erasure(url, text, rewrite=rewrite, data=data)
-    traces = [("whole", trace) for trace in report.whole] + [("piece", trace) for trace in report.pieces]
+    report = verify_erasure(url, sys.stdin.read(), rewrite=rewrite, skip_short=skip_short)
     if as_json:
-        show_json(
-            {
-                "clean": report.clean,
-                "tables": report.tables,
-                "traces": [
-                    {"what": what, "table": t.table, "column": t.column, "id": t.name, "rows": t.rows}
-                    | ({} if t.kind is None else {"type": t.kind, "status": t.status})
-                    for what, t in traces
-                ],
-                "files": report.files,
-                "logFiles": report.log,
-                "notReached": list(OUT_OF_REACH),
-            }
-        )
+        show_json(_as_json(report))
     else:
-        for what, t in traces:
-            holder = f"{t.kind} {t.name} ({t.status})" if t.kind else f"{t.rows} rows"
-            print(f"{what} text in {t.table}.{t.column}: {holder}")
-        for name in report.files:
-            print(f"bytes of it in the file of {name}, outside of living rows: --rewrite removes them")
-        if report.log:
-            print(f"bytes of it in {report.log} files of the write-ahead log, until they are recycled")
-        verdict = "nothing of it is left" if report.clean else "something of it is left"
-        print(f"{report.tables} tables and their indexes were searched: {verdict}")
-        for place in OUT_OF_REACH:
-            print(f"not looked at: {place}")
-    if not report.clean:
-        sys.exit(exits.FAILED)
+        _show(report)
+    if not report.proven:
+        sys.exit(exits.NOT_PROVEN if report.clean else exits.FAILED)
+
+
+def _as_json(report: Report) -> Wire:
+    return {
+        "clean": report.clean,
+        "proven": report.proven,
+        "tables": report.tables,
+        "traces": [
+            {
+                "what": "whole" if t.whole else "piece",
+                "table": t.place.table,
+                "column": t.place.column,
+                "id": t.place.name,
+                "rows": t.rows,
+            }
+            | ({} if t.kind is None else {"type": t.kind, "status": t.status})
+            for t in report.traces
+        ],
+        "files": report.files,
+        "logFiles": report.log,
+        "tooShort": report.short,
+        "notRead": report.unread,
+        "notLookedFor": list(NOT_LOOKED_FOR),
+        "notReached": list(OUT_OF_REACH),
+    }
+
+
+def _show(report: Report) -> None:
+    for t in report.traces:
+        holder = f"{t.kind} {t.place.name} ({t.status})" if t.kind else f"{t.rows} rows"
+        print(f"{'whole' if t.whole else 'piece'} text in {t.place.table}.{t.place.column}: {holder}")
+    for name in report.files:
+        where = "" if report.traces else ", outside of living rows: --rewrite removes them"
+        print(f"bytes of it in the file of {name}{where}")
+    if report.log:
+        print(f"bytes of it in {report.log} files of the write-ahead log, until they are recycled")
+    for place in report.unread:
+        print(f"could not be read: {place} (--rewrite removes them)")
+    if report.short:
+        print(
+            f"too short to be looked for by themselves: {report.short} sentences or values of fewer than 8 letters and digits "
+            "(--skip-short passes over them)"
+        )
+    left = "something of it is left" if not report.clean else "nothing of it is left"
+    verdict = (
+        left
+        if report.proven or not report.clean
+        else "nothing of it was found, which is not proof that nothing is left"
+    )
+    print(f"{report.tables} tables, their indexes and files were searched: {verdict}")
+    for what in NOT_LOOKED_FOR:
+        print(f"not looked for: {what}")
+    for place in OUT_OF_REACH:
+        print(f"not looked at: {place}")

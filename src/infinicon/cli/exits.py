@@ -16,5 +16,7 @@ NOT_FOUND = 5
 """What was named does not exist, or is not for this key to see."""
 TEMPORARY = 6
 """The server could not do it now; the same command may succeed later."""
+NOT_PROVEN = 7
+"""verify-erasure found nothing, and could not look at everything."""
 INTERRUPTED = 130
 """Ctrl-C, as shells report it."""

@@ -1,4 +1,4 @@
-"""Looks for a text in every column of every table, whoever it belongs to: for who must prove that a deleted memory is gone.
+"""What every column of every table holds, whoever it belongs to, and what lies in the files: for who must prove that a memory is gone.
 
 It runs as a role that row-level security does not bind, and changes nothing but what VACUUM changes.
 """
@@ -11,10 +11,14 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import psycopg
+from psycopg.errors import Diagnostic
 from psycopg.sql import SQL, Composed, Identifier
 
-from infinicon.errors import MissingDependency, Unavailable
-from infinicon.store.database import unscoped
+from infinicon.errors import MissingDependency
+from infinicon.store.database import translate, unscoped
+
+Connection = psycopg.Connection
+"""Of a role that sees every row."""
 
 SCHEMAS = ("infinicon", "celery")
 
@@ -33,45 +37,77 @@ EXPRESSIONS = SQL("""
     WHERE n.nspname = ANY(%s) AND i.indexprs IS NOT NULL ORDER BY 1
 """)
 FILES = SQL("""
-    SELECT pg_relation_filepath(c.oid), n.nspname || '.' || c.relname
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    SELECT pg_relation_filepath(c.oid), n.nspname || '.' || c.relname || coalesce(' of ' || t.relname, ''), c.relkind = 't'
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_class t ON t.reltoastrelid = c.oid AND c.relkind = 't'
     WHERE c.relkind IN ('r', 'i', 't', 'm') AND pg_relation_filepath(c.oid) IS NOT NULL
       AND n.nspname IN ('infinicon', 'celery', 'pg_toast', 'pg_catalog')
+    ORDER BY 2
+""")
+MAY_READ = SQL("""
+    SELECT has_function_privilege('pg_read_binary_file(text, bigint, bigint, boolean)', 'execute')
+       AND has_function_privilege('pg_ls_waldir()', 'execute')
+""")
+READ = SQL("SELECT pg_read_binary_file(%s, %s, %s, true)")
+LOG_FILES = SQL("SELECT 'pg_wal/' || name FROM pg_ls_waldir()")
+# Values of these kinds may stand compressed in a row of more than 2 KB, where nobody reads them from outside. The comment is of tables
+# that had rows before their values were no longer compressed.
+COMPRESSED = SQL("""
+    SELECT DISTINCT n.nspname || '.' || c.relname
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+    JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type e ON e.oid = t.typelem
+    WHERE c.relkind IN ('r', 'p', 'm') AND n.nspname = ANY(%s) AND a.attnum > 0 AND NOT a.attisdropped
+      AND ((a.attstorage IN ('x', 'm') AND (t.typcategory = 'S' OR e.typcategory = 'S' OR t.typname IN ('json', 'jsonb', 'bytea')))
+           OR obj_description(c.oid, 'pg_class') = 'compressed once')
+    ORDER BY 1
 """)
 VACUUM = SQL("VACUUM (ANALYZE) {table}")
 REWRITE = SQL("VACUUM (FULL, ANALYZE) {table}")
 CHECKPOINT = SQL("CHECKPOINT")
-IN_TEXT = SQL("""
-    SELECT {id}, count(*) FROM {table} WHERE position(lower(%(needle)s) IN lower({column}::text)) > 0 GROUP BY 1 ORDER BY 2 DESC LIMIT 1000
-""")
-IN_BYTES = SQL("""
-    SELECT {id}, count(*) FROM {table} WHERE position(convert_to(%(needle)s, 'UTF8') IN {column}) > 0 GROUP BY 1 ORDER BY 2 DESC LIMIT 1000
-""")
-IN_STATISTICS = SQL("""
-    SELECT schemaname || '.' || tablename || '.' || attname FROM pg_stats
-    WHERE schemaname = ANY(%(schemas)s)
-      AND (position(lower(%(needle)s) IN lower(coalesce(most_common_vals::text, ''))) > 0
-           OR position(lower(%(needle)s) IN lower(coalesce(histogram_bounds::text, ''))) > 0
-           OR position(lower(%(needle)s) IN lower(coalesce(most_common_elems::text, ''))) > 0)
+SAMPLES = ("pg_catalog", "pg_statistic")
+AS_IT_IS = SQL("{}")
+AS_TEXT = SQL("{}::text")
+NOTHING = SQL("NULL")
+VALUES = SQL("SELECT {id}, {columns} FROM {table}")
+STATISTICS = SQL("""
+    SELECT schemaname || '.' || tablename || '.' || attname, most_common_vals::text, histogram_bounds::text, most_common_elems::text
+    FROM pg_stats WHERE schemaname = ANY(%s)
 """)
 MEMORY = SQL("SELECT type, status FROM infinicon.memories WHERE id = %s")
 
-TEXTUAL = ("text", "character varying", "name", "json", "jsonb", "text[]", "xml")
-BINARY = ("bytea",)
+WITHOUT_TEXT = frozenset({
+    "smallint", "integer", "bigint", "real", "double precision", "boolean", "uuid", "date", "oid", "halfvec", "vector",
+    "timestamp with time zone",
+})  # fmt: skip
+"""Kinds that hold no text, alone or in arrays. Whatever else there is, or will be, is looked at."""
+
 NAMING = ("id", "memory", "episode", "from_id", "job", "task_id")
 """Columns by which a row is named, the best first."""
 
 
+ROWS = 200
+"""That are held at once; a memory may be as large as a request."""
+
+BLOCK = 1 << 20
+SEGMENT = 1 << 30
+"""Bytes that are read at once, and of a file: a relation lies in PATH, PATH.1, PATH.2, …"""
+
+
 @dataclass(frozen=True, slots=True)
-class Trace:
-    """A row, or several of one name, in which a text was found. `kind` and `status` where the name is a memory's."""
+class Place:
+    """A column of the row `name`; several rows may go by one name, and some by none."""
 
     table: str
     column: str
     name: str | None
-    rows: int
-    kind: str | None = None
-    status: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """Where a relation lies. `cuts`: it holds long values in pieces."""
+
+    path: str
+    relation: str
+    cuts: bool
 
 
 @contextmanager
@@ -91,8 +127,8 @@ def looking(url: str) -> Iterator[psycopg.Connection]:
                     "this role sees only a part of the rows, and so proves nothing: use a superuser, or a role with BYPASSRLS"
                 )
             yield connection
-    except psycopg.OperationalError:
-        raise Unavailable("the database does not answer") from None
+    except psycopg.Error as fault:
+        raise translate(fault) from None
 
 
 @unscoped("proof is over all tenants")
@@ -108,50 +144,110 @@ def expression_indexes(connection: psycopg.Connection) -> list[str]:
 
 
 @unscoped("proof is over all tenants")
-def vacuum(connection: psycopg.Connection, *, rewrite: bool) -> None:
-    """Remove the dead versions of rows; `rewrite` writes every table anew, under a lock, so that their bytes go too."""
-    for schema, table in tables(connection):
+def vacuum(connection: psycopg.Connection, *, rewrite: bool) -> list[str]:
+    """Remove the dead versions of rows; `rewrite` writes every table anew, under a lock, so that their bytes go too.
+
+    The answer names tables that Postgres passed over, since the role may not do this to them: of that it only warns.
+    """
+    passed_over: list[str] = []
+    name = ""
+
+    def note(notice: Diagnostic) -> None:
+        if notice.severity_nonlocalized == "WARNING":  # it cannot be asked any more later
+            passed_over.append(name)
+
+    connection.add_notice_handler(note)
+    for schema, table in [*tables(connection), *([SAMPLES] if rewrite else [])]:
+        name = f"{schema}.{table}"
         cleaning = (REWRITE if rewrite else VACUUM).format(table=Identifier(schema, table))
         connection.execute(cleaning)
+    connection.remove_notice_handler(note)
+    return passed_over
+
+
+@unscoped("proof is over all tenants")
+def values(connection: psycopg.Connection) -> Iterator[tuple[Place, str | bytes]]:
+    """Everything in any column of any table that may hold text, row by row, and the statistics that the planner keeps of it."""
+    for schema, table in tables(connection):
+        columns: Sequence[tuple[str, str]] = connection.execute(COLUMNS, [f"{schema}.{table}"]).fetchall()
+        named = next((Identifier(name) for name in NAMING if name in dict(columns)), None)
+        held = {name: kind for name, kind in columns if kind.removesuffix("[]") not in WITHOUT_TEXT}
+        if held:
+            query = VALUES.format(
+                id=NOTHING if named is None else AS_TEXT.format(named),
+                columns=SQL(", ").join(
+                    (AS_IT_IS if kind == "bytea" else AS_TEXT).format(Identifier(name)) for name, kind in held.items()
+                ),
+                table=Identifier(schema, table),
+            )
+            yield from _rows(connection, query, f"{schema}.{table}", list(held))
+    for column, *samples in connection.execute(STATISTICS, [list(SCHEMAS)]):
+        yield from ((Place("pg_catalog.pg_statistic", column, None), sample) for sample in samples if sample)
+
+
+def _rows(
+    connection: psycopg.Connection, query: Composed, table: str, columns: Sequence[str]
+) -> Iterator[tuple[Place, str | bytes]]:
+    with connection.transaction(), connection.cursor("values") as cursor:
+        cursor.itersize = ROWS
+        for name, *held in cursor.execute(query):
+            for column, value in zip(columns, held, strict=True):
+                if value:
+                    yield Place(table, column, name), value
+
+
+@unscoped("proof is over all tenants")
+def memory(connection: psycopg.Connection, name: str | None) -> tuple[str, str] | None:
+    """(type, status) of the memory of that id, if it is one."""
+    try:
+        wanted = UUID(name or "")
+    except ValueError:
+        return None
+    row: tuple[str, str] | None = connection.execute(MEMORY, [wanted]).fetchone()
+    return row
+
+
+@unscoped("proof is over all tenants")
+def may_read_files(connection: psycopg.Connection) -> bool:
+    """Whether this role reads the files of the server."""
+    row = connection.execute(MAY_READ).fetchone()
+    return row is not None and bool(row[0])
+
+
+@unscoped("proof is over all tenants")
+def write_out(connection: psycopg.Connection) -> None:
+    """What is in memory goes to the files."""
     connection.execute(CHECKPOINT)
 
 
 @unscoped("proof is over all tenants")
-def traces(connection: psycopg.Connection, needle: str) -> list[Trace]:
-    """Where the text stands, letter case aside, in any column of any table."""
-    found: list[Trace] = []
-    for schema, table in tables(connection):
-        columns: Sequence[tuple[str, str]] = connection.execute(COLUMNS, [f"{schema}.{table}"]).fetchall()
-        names = {column for column, _ in columns}
-        named = next((Identifier(column) for column in NAMING if column in names), None)
-        for column, kind in columns:
-            statement = IN_BYTES if kind in BINARY else IN_TEXT if kind in TEXTUAL else None
-            if statement is not None:
-                query = statement.format(
-                    id=SQL("NULL") if named is None else SQL("{}::text").format(named),
-                    table=Identifier(schema, table),
-                    column=Identifier(column),
-                )
-                found += _traces(connection, query, f"{schema}.{table}", column, needle)
-    sampled = connection.execute(IN_STATISTICS, {"schemas": list(SCHEMAS), "needle": needle}).fetchall()
-    return found + [Trace("pg_catalog.pg_statistic", name, None, 1) for (name,) in sampled]
-
-
-def _traces(connection: psycopg.Connection, query: Composed, table: str, column: str, needle: str) -> Iterator[Trace]:
-    for name, rows in connection.execute(query, {"needle": needle}).fetchall():
-        memory = connection.execute(MEMORY, [name]).fetchone() if _is_id(name) else None
-        yield Trace(table, column, name, rows, *(memory or (None, None)))
-
-
-def _is_id(name: str | None) -> bool:
-    try:
-        UUID(name or "")
-    except ValueError:
-        return False
-    return True
+def compressed(connection: psycopg.Connection) -> list[str]:
+    """Tables in whose files a text may stand compressed."""
+    return [row[0] for row in connection.execute(COMPRESSED, [list(SCHEMAS)])]
 
 
 @unscoped("proof is over all tenants")
-def files(connection: psycopg.Connection) -> dict[str, str]:
-    """Paths below the data directory to the names of the relations that they hold."""
-    return {row[0]: row[1] for row in connection.execute(FILES)}
+def files(connection: psycopg.Connection) -> list[File]:
+    """Where every relation lies that may hold text."""
+    return [File(*row) for row in connection.execute(FILES)]
+
+
+@unscoped("proof is over all tenants")
+def log_files(connection: psycopg.Connection) -> list[str]:
+    """The files of the write-ahead log."""
+    return [row[0] for row in connection.execute(LOG_FILES)]
+
+
+@unscoped("proof is over all tenants")
+def blocks(connection: psycopg.Connection, path: str) -> Iterator[bytes]:
+    """What lies in a file and its further segments, piece by piece; nothing where it is gone since it was listed."""
+    segment = 0
+    with connection.cursor(binary=True) as cursor:
+        while True:
+            name = f"{path}.{segment}" if segment else path
+            for offset in range(0, SEGMENT, BLOCK):
+                row = cursor.execute(READ, [name, offset, BLOCK]).fetchone()
+                if row is None or not row[0]:
+                    return
+                yield row[0]
+            segment += 1

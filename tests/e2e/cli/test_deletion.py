@@ -26,7 +26,8 @@ def verify(live: Instance, text: str, *options: str) -> tuple[int, dict[str, obj
 
 def test_a_deletion_is_proved(live: Instance, client: Client) -> None:
     namespace = str(client.scope["namespaceId"])
-    text = f"The vault code of {namespace} is quokka seven. The orchard gate code of it is on the blue tag."
+    # Not the whole name of the namespace: that is a piece of the text, and stays.
+    text = f"The vault code of {namespace[-9:]} is quokka seven. The orchard gate code of it is on the blue tag."
     (ref,) = ingest_indexed(client, note(text, metadata={"about": "quokka"}, dedupeKey=text))
     code, before = verify(live, text)
     assert (code, before["clean"]) == (1, False)
@@ -36,9 +37,31 @@ def test_a_deletion_is_proved(live: Instance, client: Client) -> None:
     done = answer(live, "tombstone", ref["id"], "--namespace", namespace, "--reason", "asked for")
     assert done["results"][0]["status"] == "tombstoned"
     code, after = verify(live, text, "--rewrite")
-    assert (code, after["clean"], after["traces"], after["files"]) == (0, True, [], [])
+    assert (code, after["proven"], after["traces"], after["files"]) == (0, True, [], [])
     assert after["tables"] > 10  # type: ignore[operator]
     assert after["notReached"]
+    assert after["notLookedFor"]
+
+
+def test_short_sentences_that_stay_are_found(live: Instance, client: Client) -> None:
+    word = str(client.scope["namespaceId"])[-9:]
+    text = f"My {word} is 49. Ann has {word}."
+    (ref,) = ingest_indexed(client, note(text))
+    answer(live, "tombstone", ref["id"], "-n", str(client.scope["namespaceId"]), "--reason", "x", "--cascade", "none")
+    code, found = verify(live, text)
+    assert code == 1
+    assert {(t["what"], t.get("type"), t.get("status")) for t in found["traces"]} >= {("piece", "atom", "active")}  # type: ignore[attr-defined]
+
+
+def test_nothing_is_proven_where_something_could_not_be_looked_for(live: Instance) -> None:
+    text = "Nobody here ever said a word of the seven quokkas. I am ill."
+    code, found = verify(live, text)
+    assert (code, found["clean"], found["proven"], found["tooShort"]) == (7, True, False, 1)
+    command = [sys.executable, "-m", "infinicon.cli", "verify-erasure", "--data-dir", str(live.data_dir)]
+    plain = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=120)
+    assert plain.returncode == 7
+    assert "which is not proof" in plain.stdout
+    assert verify(live, text, "--skip-short")[0] == 0
 
 
 def test_what_proves_nothing_is_refused(live: Instance) -> None:
