@@ -42,6 +42,7 @@ from infinicon.store.selection import Candidate
 
 OMITTED = {
     Omission.NOT_FOUND: "there is no such memory in this scope",
+    Omission.EXCLUDED: "a memory that was required says what an excluded one says",
     Omission.DISPUTED: "a memory that was required is disputed, and includeDisputed is not set",
     Omission.SUPERSEDED: "a memory that was required is superseded, and includeSuperseded is not set",
     Omission.STALE: "a memory that was required is stale, and allowStale is not set",
@@ -124,17 +125,29 @@ def _filters(request: AssembleRequest) -> MemoryFilters:
 
 
 def _required(work: Work) -> Required:
-    """Take what was asked for by name, in this order. The filters do not hold for it, but states do."""
-    refs = {ref.id: ref for ref in work.request.constraints.must_include}
-    found = selection.listed(work.scope, work.tx, list(refs), MemoryFilters(statuses=SEARCHABLE, stale=True))
+    """Take what was asked for by name, in this order. The filters do not hold for it, but states do, and what is excluded."""
+    refs = {(ref.id, ref.type, *_parts(ref.scope)): ref for ref in work.request.constraints.must_include}.values()
+    excluded = {ref.id for ref in work.request.constraints.excluded}
+    filters = MemoryFilters(statuses=SEARCHABLE, stale=True)
+    found = selection.listed(work.scope, work.tx, list({ref.id for ref in refs}), filters)
     prices = Prices(work, found)
     quotes = contexts.quotes(work.scope, work.tx, found)
     parts = {part for of in quotes.values() for part in of}
-    told = Told(search.told(work.scope, work.tx, {*found, *parts}, found), quotes)
+    sources = search.told(work.scope, work.tx, {*found, *parts, *excluded}, {*found, *excluded})
+    told, unwanted = Told(sources, quotes), Told(sources, quotes)
+    for memory in excluded:
+        unwanted.exclude(memory)
     required = Required(Filling(work.room, work.segments), {}, {})
-    for memory, ref in refs.items():
+    for ref in refs:
+        memory = ref.id
         candidate = found.get(memory)
-        omission = _omission(work, ref, candidate) or (Omission.DOUBLE if told.has(memory) else None)
+        omission = _omission(work, ref, candidate)
+        if omission is None and memory in required.taken:
+            continue  # it is named twice, in other words
+        if omission is None and unwanted.has(memory):
+            omission = Omission.EXCLUDED
+        if omission is None and told.has(memory):
+            omission = Omission.DOUBLE
         omission = omission or required.filling.require(memory, prices.of(memory))
         if omission:
             required.omitted.setdefault(omission, []).append(ref)
@@ -143,6 +156,10 @@ def _required(work: Work) -> Required:
             told.add(memory)
             required.taken[memory] = candidate
     return required
+
+
+def _parts(scope: Scope) -> tuple[str | None, ...]:
+    return (scope.tenant_id, scope.namespace_id, scope.agent_id, scope.session_id)
 
 
 def _omission(work: Work, ref: MemoryRef, candidate: Candidate | None) -> Omission | None:

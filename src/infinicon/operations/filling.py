@@ -17,6 +17,7 @@ class Omission(enum.StrEnum):
     """Why a memory that was asked for by name is not in a context."""
 
     NOT_FOUND = "not_found"
+    EXCLUDED = "excluded"
     DISPUTED = "disputed"
     SUPERSEDED = "superseded"
     STALE = "stale"

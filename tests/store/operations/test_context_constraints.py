@@ -16,6 +16,7 @@ from infinicon.domain import (
     MemoryFilters,
     MemoryRef,
     MemoryType,
+    Scope,
     Status,
     TombstoneRequest,
     WorkingContext,
@@ -136,15 +137,27 @@ class TestRequired:
         assert set(contents(context)) == {*FACTS, "Her bicycle stayed in Lyon."}
         assert not context.truncated
 
-    def test_required_of_an_excluded_episode(self, pipeline: Pipeline) -> None:
-        """They are different memories: what is required by name is there."""
+    def test_what_is_excluded_wins_over_what_is_required(self, pipeline: Pipeline) -> None:
         (result,) = pipeline.put("Rosa moved to Turin. Her bicycle stayed in Lyon.").results
         pipeline.drain()
         atoms = pipeline.assemble("Turin", filters=MemoryFilters(types=frozenset({MemoryType.ATOM})))
         atom = ref_of(atoms, "Rosa moved to Turin.")
-        context = pipeline.assemble("Turin", constraints=ContextConstraints(must_include=[atom], excluded=[result.ref]))
+        for required, excluded in ((atom, result.ref), (result.ref, atom)):
+            constraints = ContextConstraints(must_include=[required], excluded=[excluded])
+            context = pipeline.assemble("Turin", constraints=constraints)
 
-        assert contents(context) == ["Rosa moved to Turin."]
+            assert {required.id, excluded.id}.isdisjoint(segment.ref.id for segment in context.segments)
+            warning = warned(context)["required_ref_omitted"]
+            assert (list(warning.refs), warning.metadata) == ([required], {"reason": "excluded"})
+            assert not context.truncated
+
+    def test_each_wrong_ref_to_the_same_id_is_named(self, pipeline: Pipeline, known: WorkingContext) -> None:
+        real = ref_of(known, FACTS[0])
+        wrong = [replace(real, type=MemoryType.EPISODE), replace(real, scope=Scope("other", "notes"))]
+        for refs in ([*wrong, *wrong, real], [real, *wrong, real]):
+            context = pipeline.assemble("the heron", constraints=ContextConstraints(must_include=refs))
+            assert list(warned(context)["required_ref_omitted"].refs) == wrong
+            assert contents(context).count(FACTS[0]) == 1
 
 
 SET_STATUS = "UPDATE memories SET status = %s WHERE tenant = %s AND id = %s"

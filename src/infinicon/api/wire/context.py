@@ -52,7 +52,7 @@ class ContextConstraints(Body):
     """Taken before anything else, in this order. What cannot be had is in a warning `required_ref_omitted`, with the reason in its
     metadata. Filters do not hold for them; states do."""
     excluded_refs: Refs | None = None
-    """Not in the context, and neither is the episode of an excluded atom nor an atom of an excluded episode."""
+    """Not in the context, and neither is the episode of an excluded atom nor an atom of an excluded episode, also where it is required."""
     include_disputed: bool = False
     include_superseded: bool = False
     allow_stale: bool = False
