@@ -155,6 +155,7 @@ def _lost(old: Statement, new: Statement, earlier: Claim, later: Claim) -> froze
     changed = {
         *earlier.value.content.split(),
         _number(earlier),
+        earlier.value.content.rstrip("apm"),
         earlier.before or "",
         "$",
         "€",
