@@ -8,12 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from infinicon.cli import secret_values
-from infinicon.cli.commands.secrets import app
+from infinicon.cli.app import app
+from infinicon.cli.commands import secrets
 from infinicon.cli.faults import CommandFailed, WrongUsage
 
 
 def called(*arguments: str) -> str:
-    done = CliRunner().invoke(app, ["secrets", *arguments])
+    done = CliRunner().invoke(app, [str(secrets.secrets.info.name), *arguments])
     assert done.exit_code == 0, done.output
     return done.output
 
