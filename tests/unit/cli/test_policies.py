@@ -1,0 +1,59 @@
+"""What a person says of a policy, and what is asked of the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infinicon.cli import policies
+from infinicon.cli.faults import WrongUsage
+
+
+@pytest.mark.parametrize(
+    ("words", "namespace", "expected"),
+    [
+        (["home"], None, ("home", [])),
+        (["home", "audit=1d"], None, ("home", ["audit=1d"])),
+        (["audit=1d"], "home", ("home", ["audit=1d"])),
+        ([], "home", ("home", [])),
+    ],
+)
+def test_the_namespace_comes_first_or_as_an_option(words: list[str], namespace: str | None, expected: object) -> None:
+    assert policies.place_of(words, namespace) == expected
+
+
+@pytest.mark.parametrize(("words", "namespace"), [(["home"], "other"), (["audit"], "home"), ([], None)])
+def test_it_comes_once(words: list[str], namespace: str | None) -> None:
+    with pytest.raises(WrongUsage):
+        policies.place_of(words, namespace)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "wire", "expected"),
+    [
+        ("consolidate-schedule", "0 3 * * *", "consolidationSchedule", "0 3 * * *"),
+        ("consolidate-schedule", "15m", "consolidationSchedule", 900),
+        ("consolidate-schedule", "none", "consolidationSchedule", None),
+        ("consolidate-threshold", "200", "consolidationThreshold", 200),
+        ("consolidate-threshold", "none", "consolidationThreshold", None),
+        ("consolidate-max-age", "12h", "consolidationMaxAgeSeconds", 43_200),
+        ("consolidate-idle", "30m", "consolidationIdleSeconds", 1_800),
+        ("consolidate-width", "session", "consolidationWidth", "session"),
+        ("consolidate-width", "none", "consolidationWidth", "agent"),
+    ],
+)
+def test_each_option_is_a_member_and_may_stand_as_a_pair(option: str, value: str, wire: str, expected: Any) -> None:
+    assert policies.changes_of([], {option: value, "consolidate-idle-other": None}) == {wire: expected}
+    assert policies.changes_of([f"{option}={value}"], {}) == {wire: expected}
+
+
+@pytest.mark.parametrize("pair", ["colour=1d", "consolidate-threshold=-1", "consolidate-threshold=2.5", "audit"])
+def test_what_is_no_member(pair: str) -> None:
+    with pytest.raises(WrongUsage):
+        policies.changes_of([pair], {})
+
+
+def test_a_change_changes_something() -> None:
+    with pytest.raises(WrongUsage):
+        policies.changes_of([], {"consolidate-schedule": None})
