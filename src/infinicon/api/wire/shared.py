@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Annotated, Any, Literal
 
@@ -99,6 +100,8 @@ class MemoryRef(Body):
     """A UUID in canonical form; anything else leads nowhere."""
     type: Literal["episode", "atom", "consolidation", "link"]
     scope: Scope
+    """The memory's own tenant, namespace, agent and session. Answers give no filters here, and take none into account: the object has
+    them, and the request's scope narrows by them."""
 
 
 class MemoryApiError(Body):
@@ -146,7 +149,9 @@ def scope_to_wire(scope: domain.Scope) -> dict[str, Any]:
 
 
 def ref_to_wire(ref: domain.MemoryRef) -> dict[str, Any]:
-    return {"id": str(ref.id), "type": ref.type.value, "scope": scope_to_wire(ref.scope)}
+    """The same at every door: its filters are the object's, and not needed to name it."""
+    scope = scope_to_wire(replace(ref.scope, filters=None))
+    return {"id": str(ref.id), "type": ref.type.value, "scope": scope}
 
 
 def actor_to_wire(actor: domain.ActorRef) -> dict[str, Any]:
