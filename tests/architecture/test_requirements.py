@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 TESTS = Path(__file__).parents[1]
-CONSOLIDATION = range(35, 39)
-"""Requirements on consolidation, which is not there yet."""
 WANTED = [
-    *(f"I{number}" for number in range(1, 57) if number not in CONSOLIDATION),
+    *(f"I{number}" for number in range(1, 57)),
     *(f"W{number}" for number in range(1, 33)),
 ]
 

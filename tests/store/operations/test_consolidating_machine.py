@@ -53,6 +53,7 @@ LOST = """
     )
     SELECT a.id, a.content, a.status FROM memories a
     WHERE a.tenant = %s AND a.type = 'atom' AND a.status IN ('superseded', 'disputed', 'tombstoned', 'pending', 'failed')
+      AND NOT EXISTS (SELECT FROM tombstones t WHERE t.memory = a.id AND t.root)
       AND EXISTS (SELECT FROM links l JOIN memories e ON e.id = l.to_id WHERE l.from_id = a.id AND l.link_type = 'derived_from'
                   AND e.status IN ('active', 'disputed'))
       AND NOT EXISTS (SELECT FROM above u JOIN memories s ON s.id = u.id WHERE u.start = a.id AND s.status IN ('active', 'disputed'))
@@ -160,17 +161,21 @@ class Machine(RuleBasedStateMachine):
         self.made.stub.plan = proposing(seed)
         self._work(self.runs.pop(0))
 
-    @precondition(lambda self: self.runs and self.episodes)
+    @precondition(lambda self: self.episodes)
     @rule(seed=st.integers(0, 1_000), place=st.integers(0, 50), cascade=st.sampled_from(list(Cascade)[1:]))
     def delete_meanwhile(self, seed: int, place: int, cascade: Cascade) -> None:
-        """One slice, and while the plug-in thinks something is deleted."""
+        """One slice, and while the plug-in thinks something of what it thinks about is deleted."""
 
         def plan(request: ConsolidationInput) -> Plan:
+            self.delete_derived(place, cascade)
             self.delete(place, cascade)
             return proposing(seed)(request)
 
+        self.jobs.append(self.made.ask().id)
+        self.runs += self.made.published()
         self.made.stub.plan = plan
-        self._work(self.runs.pop(0))
+        if self.runs:
+            self._work(self.runs.pop())
 
     @precondition(lambda self: self.runs)
     @rule()
@@ -208,13 +213,15 @@ class Machine(RuleBasedStateMachine):
 
     @rule(place=st.integers(0, 50), cascade=st.sampled_from(list(Cascade)[1:]))
     def delete_derived(self, place: int, cascade: Cascade) -> None:
+        """A statement or a consolidation: those first that others gave way to."""
         found = self.sql(
-            "SELECT id FROM memories WHERE tenant = %s AND type = 'consolidation' AND status <> 'tombstoned' ORDER BY id",
+            "SELECT id, type FROM memories m WHERE tenant = %s AND type <> 'episode' AND status <> 'tombstoned' ORDER BY"
+            " NOT EXISTS (SELECT FROM consolidation_changes c WHERE c.other = m.id AND c.kind <> 'created' AND NOT c.undone), id",
             self.pipeline.caller.tenant,
         )
         if found:
-            memory = found[place % len(found)][0]
-            self._delete(MemoryRef(memory, MemoryType.CONSOLIDATION, self.pipeline.scope()), cascade)
+            memory, kind = found[place % min(len(found), 3)]
+            self._delete(MemoryRef(memory, MemoryType(kind), self.pipeline.scope()), cascade)
 
     def _delete(self, ref: MemoryRef, cascade: Cascade) -> None:
         request = TombstoneRequest(self.pipeline.scope(), [ref], "asked for", cascade)
@@ -265,7 +272,9 @@ class Machine(RuleBasedStateMachine):
         # All of it taken back: whatever somebody still says is active.
         left = "SELECT count(*) FROM memories WHERE tenant = %s AND type = 'consolidation' AND status <> 'tombstoned'"
         assert self.sql(left, tenant) == [(0,)]
-        gave_way = "SELECT count(*) FROM memories WHERE tenant = %s AND status IN ('superseded', 'disputed') AND NOT stale"
+        gave_way = (
+            "SELECT count(*) FROM memories WHERE tenant = %s AND status IN ('superseded', 'disputed') AND NOT stale"
+        )
         assert self.sql(gave_way, tenant) == [(0,)]
 
     def _invariants(self, tenant: int) -> None:
