@@ -52,7 +52,8 @@ def extract(
     database: Database, keyring: Keyring, extractor: Extractor, counters: Counters, leases: Leases, ref: BatchRef
 ) -> dict[str, int]:
     """Extract the batch's episodes, redact what comes out, and count what each memory costs in a context; an episode that the
-    extractor cannot take fails alone. Of a slice of a reindex it counts what was not counted. Answers with counts.
+    extractor cannot take fails alone. Of a slice of a reindex it counts what was not counted; of one that has grown too long, the
+    rest goes back in line. Answers with counts.
 
     Raises:
         LeaseLost: another worker has the batch.
@@ -63,6 +64,9 @@ def extract(
             pending = atoms.pending(ref.tenant, tx, ref.batch)
             redactors = _redactors(tx, keyring, ref, pending)
             parts = slices.of_batch(ref.tenant, tx, ref.batch)
+            if parts:
+                batches.hold(ref.tenant, tx, ref.batch, token)
+                parts = [slices.shortened(ref.tenant, tx, ref.batch, part) for part in parts]
         for part in parts:
             recount(database, counters, ref.tenant, part)
         extractions: dict[UUID, tuple[PendingEpisode, Extraction]] = {}

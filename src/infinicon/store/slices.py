@@ -1,4 +1,5 @@
-"""Slices: what a reindex carries instead of episodes. A slice is a range of a namespace's memories, and all slices cover all ids.
+"""Slices: what a reindex carries instead of episodes. A slice is a range of a namespace's memories, and all slices together cover every
+id that is there when they are cut. What comes later comes through the pipeline, with the model and the counters of that time.
 
 The stage embed derives a slice's rows anew, and the stage index puts them in the place of the old ones in one transaction, so that a
 search finds either. Truth is in `memories` and `links` (the view indexable_memories); of the index nothing is believed, vectors neither.
@@ -6,18 +7,22 @@ search finds either. Truth is in `memories` and `links` (the view indexable_memo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from sqlalchemy import text
 
-from infinicon.domain import MemoryType, ScopeKey
+from infinicon.domain import NIL_ID, MemoryType, ScopeKey
 from infinicon.store.database import Transaction
 from infinicon.store.spaces import Unembedded
 
 MEMORIES = 64
 TOKENS = 4_000
 """About how much a slice holds, by the estimate that sizes batches: small enough to fail alone, large enough to be few."""
+
+GROWN = 2
+"""Parts that a slice may be cut into without being too long: counted from its own beginning, one may fall into two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +34,44 @@ class Slice:
     upto: UUID
 
 
+# The last id there is, of a memory or of a row that is left of one. No slice is open: under an ingest that never stops it would grow
+# for as long as it waits.
+END = text("""
+    SELECT greatest(
+        (SELECT last.id FROM (VALUES ('episode'), ('atom'), ('consolidation')) AS types (type),
+             LATERAL (SELECT m.id FROM memories m WHERE m.tenant = :tenant AND m.namespace = :namespace AND m.type = types.type
+                      ORDER BY m.id DESC LIMIT 1) last
+         ORDER BY last.id DESC LIMIT 1),
+        (SELECT r.memory FROM space_rows r WHERE r.tenant = :tenant AND r.namespace = :namespace ORDER BY r.memory DESC LIMIT 1))
+""")
+
 # A memory weighs at least a slice's share, so that neither number nor size runs away; one that is larger than a slice has its own.
-# Slices take their turn after every episode, whenever that came: a back-fill does not wait for a reindex, and no reader does.
-CUT = text("""
+# Pending ones weigh as well: by the time the slice has its turn they will be visible.
+PARTS = text("""
     WITH weighed AS (
         SELECT id, least(octet_length(text) / 4 + 1, 1000000) AS tokens FROM indexable_memories
-        WHERE tenant = :tenant AND namespace = :namespace AND status <> 'pending'
+        WHERE tenant = :tenant AND namespace = :namespace AND id > :after AND id <= :upto
     ), placed AS (
         SELECT id, tokens, (sum(greatest(tokens, CAST(:least AS integer))) OVER (ORDER BY id) - 1) / CAST(:tokens AS integer) AS slice
         FROM weighed
-    ), cut AS (
-        SELECT slice, (array_agg(id ORDER BY id DESC))[1] AS upto, least(sum(tokens), 1000000) AS tokens
-        FROM placed GROUP BY slice
-        UNION ALL
-        SELECT 9223372036854775807, CAST('ffffffff-ffff-ffff-ffff-ffffffffffff' AS uuid), 1
     )
-    INSERT INTO queued_episodes (tenant, namespace, job, lane, episode, tokens, queued_at, after, upto)
-    SELECT :tenant, :namespace, :job, 'bulk', gen_random_uuid(), tokens, '3000-01-01T00:00:00Z',
-           lag(upto, 1, CAST('00000000-0000-0000-0000-000000000000' AS uuid)) OVER (ORDER BY upto), upto
-    FROM cut
+    SELECT (array_agg(id ORDER BY id DESC))[1] AS upto, least(sum(tokens), 1000000) AS tokens
+    FROM placed GROUP BY slice ORDER BY slice
 """)
+
+# Slices take their turn after every episode, whenever that came: a back-fill does not wait for a reindex, and no reader does.
+INSERT = text("""
+    INSERT INTO queued_episodes (tenant, namespace, job, lane, episode, tokens, queued_at, after, upto)
+    SELECT :tenant, :namespace, :job, 'bulk', gen_random_uuid(), p.tokens, '3000-01-01T00:00:00Z', p.after, p.upto
+    FROM unnest(CAST(:after AS uuid[]), CAST(:upto AS uuid[]), CAST(:tokens AS integer[])) AS p (after, upto, tokens)
+""")
+
+NARROW = text("""
+    UPDATE queued_episodes SET upto = :first
+    WHERE tenant = :tenant AND batch = :batch AND namespace = :namespace AND after = :after AND upto = :upto
+    RETURNING job
+""")
+ADD_TO_TOTAL = text("UPDATE jobs SET total = total + :number, updated_at = now() WHERE tenant = :tenant AND id = :job")
 
 OF_BATCH = text("""
     SELECT namespace, after, upto FROM queued_episodes
@@ -98,8 +121,48 @@ DRIFT = text("""
 
 def cut(scope: ScopeKey, tx: Transaction, job: UUID) -> int:
     """Put the whole namespace in line as slices of `job`; how many there are, one at least."""
-    parameters = {"tenant": scope.tenant, "namespace": scope.namespace, "job": job}
-    return tx.execute(CUT, {**parameters, "least": TOKENS // MEMORIES, "tokens": TOKENS}).rowcount
+    last = tx.execute(END, {"tenant": scope.tenant, "namespace": scope.namespace}).scalar() or NIL_ID
+    whole = Slice(scope.namespace, NIL_ID, last)
+    parts = _parts(scope.tenant, tx, whole) or [(whole, 1)]
+    _insert(scope.tenant, tx, job, parts)
+    return len(parts)
+
+
+def shortened(tenant: int, tx: Transaction, batch: UUID, held: Slice) -> Slice:
+    """The slice that the batch, whose lease the caller holds, is to work on: of one that has become much longer than it was meant to be,
+    the beginning, while the rest waits in line again as further slices of its job."""
+    parts = _parts(tenant, tx, held)
+    if len(parts) <= GROWN:
+        return held
+    (first, _), *rest = parts
+    job = tx.execute(NARROW, {"tenant": tenant, "batch": batch, "first": first.upto, **asdict(held)}).scalar()
+    if job is not None:
+        _insert(tenant, tx, job, rest)
+        tx.execute(ADD_TO_TOTAL, {"tenant": tenant, "job": job, "number": len(rest)})
+    return first
+
+
+def _parts(tenant: int, tx: Transaction, whole: Slice) -> list[tuple[Slice, int]]:
+    """What a range is to be cut into, with the tokens of each; nothing where it holds no memory."""
+    parameters = {"tenant": tenant, **asdict(whole), "least": TOKENS // MEMORIES, "tokens": TOKENS}
+    rows = tx.execute(PARTS, parameters).all()
+    ends = [row.upto for row in rows[:-1]] + [whole.upto]
+    starts = [whole.after, *ends]
+    return [(Slice(whole.namespace, starts[n], ends[n]), int(row.tokens)) for n, row in enumerate(rows)]
+
+
+def _insert(tenant: int, tx: Transaction, job: UUID, parts: Sequence[tuple[Slice, int]]) -> None:
+    tx.execute(
+        INSERT,
+        {
+            "tenant": tenant,
+            "namespace": parts[0][0].namespace,
+            "job": job,
+            "after": [part.after for part, _ in parts],
+            "upto": [part.upto for part, _ in parts],
+            "tokens": [tokens for _, tokens in parts],
+        },
+    )
 
 
 def of_batch(tenant: int, tx: Transaction, batch: UUID) -> list[Slice]:

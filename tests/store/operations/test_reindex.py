@@ -189,6 +189,56 @@ def test_what_becomes_visible_meanwhile_stays(pipeline: Pipeline, sql: Sql) -> N
     assert sql(COUNTERS, pipeline.caller.tenant) == sql(COUNTED, pipeline.caller.tenant)
 
 
+def test_no_slice_grows_under_an_ingest_that_goes_on(pipeline: Pipeline, sql: Sql) -> None:
+    """What waits in line when the namespace is cut weighs; what comes later is nobody's slice, and is indexed with all the rest."""
+    fill(pipeline)
+    tenant = pipeline.caller.tenant
+    pipeline.put(*(f"A fact {number} that is on its way." for number in range(40)), lane=Lane.BULK)
+    job = pipeline.reindex()
+    ((last,),) = sql("SELECT id FROM memories WHERE tenant = %s ORDER BY id DESC LIMIT 1", tenant)
+    pipeline.put(*(f"A fact {number} that came later." for number in range(40)), lane=Lane.BULK)
+    sizes = sql(
+        """SELECT q.upto, count(*) FROM queued_episodes q
+           JOIN indexable_memories m ON m.tenant = q.tenant AND m.id > q.after AND m.id <= q.upto
+           WHERE q.tenant = %s AND q.job = %s GROUP BY 1 ORDER BY 1""",
+        tenant,
+        job.id,
+    )
+    assert max(number for _, number in sizes) <= slices.MEMORIES + 1
+    assert sizes[-1][0] == last
+
+    pipeline.drain()
+
+    assert pipeline.job(job.id).status is JobStatus.COMPLETED
+    assert pipeline.found("fact 39 that came later")[0] == "A fact 39 that came later."
+    ((rows,),) = sql("SELECT count(DISTINCT memory) FROM space_rows WHERE tenant = %s", tenant)
+    assert sql("SELECT count(*) FROM indexable_memories WHERE tenant = %s", tenant) == [(rows,)]
+    assert sql(COUNTERS, tenant) == sql(COUNTED, tenant)
+
+
+def test_a_slice_that_is_too_long_is_worked_on_in_parts(pipeline: Pipeline, sql: Sql) -> None:
+    fill(pipeline)
+    before, index, tenant = answers(pipeline), sql(INDEX, pipeline.caller.tenant), pipeline.caller.tenant
+    job = pipeline.reindex()
+    sql("DELETE FROM queued_episodes WHERE tenant = %s AND after <> %s", tenant, UUID(int=0))
+    sql("UPDATE queued_episodes SET upto = %s WHERE tenant = %s", UUID(int=2**128 - 1), tenant)
+    sql("UPDATE jobs SET total = 1 WHERE id = %s", job.id)
+    pipeline.limits = LaneLimits(1, 10_000, 100)
+    (ref,) = pipeline.claim(Lane.BULK)
+    ref = pipeline.embed(pipeline.extract(ref))
+    ((staged,),) = sql("SELECT count(DISTINCT memory) FROM staged_vectors WHERE batch = %s", ref.batch)
+    assert 0 < staged <= slices.MEMORIES + 1
+    pipeline.index(ref)
+
+    found = pipeline.job(job.id)
+    assert (found.status, found.progress.done) == (JobStatus.RUNNING, 1)
+    assert found.progress.total > 3
+    pipeline.drain()
+    assert pipeline.job(job.id).status is JobStatus.COMPLETED
+    assert answers(pipeline) == before
+    assert sql(INDEX, tenant) == index
+
+
 def test_other_namespaces_are_left_alone(pipeline: Pipeline, sql: Sql) -> None:
     elsewhere = pipeline.scope("elsewhere")
     fill(pipeline)
