@@ -40,6 +40,8 @@ _DID = frozenset(
     learnt won drove flew ate drank swam led left lost paid put set spoke told wore
     """.split()
 )
+_LEAST_DISPUTED = 3
+"""Words: "order matters" and "order does not matter" are about whatever is at hand."""
 _FIRST_PERSON = frozenset({"i", "we"})
 _OVER = frozenset("anymore longer stopped quit ceased".split())
 _AUXILIARY = frozenset("be was been being do does did have has had to".split())
@@ -181,7 +183,7 @@ def _polarity(old: Statement, new: Statement) -> Finding | None:
         return None
     if after.over or after.now:
         return Finding(Verdict.SUPERSEDES, "ended" if after.negated else "changed")
-    if before.over or before.now or before.past != after.past:
+    if before.over or before.now or before.past != after.past or len(before.words) < _LEAST_DISPUTED:
         return None
     return Finding(Verdict.DISPUTES, "contradicts")
 

@@ -25,7 +25,7 @@ _SKIPPED = frozenset(
 _NO_SUBJECT = frozenset(
     """
     he she it they you his her its their your this that these those there who which what here everything something nothing one someone
-    anyone all
+    anyone all both each every
     """.split()
 )
 _ARTICLES = frozenset({"the", "a", "an"})
@@ -52,7 +52,7 @@ _SINGLE = frozenset(
     code password pin address email mail phone number name title deadline budget date time day venue location lead leader
     manager boss owner captain director head chair host contact doctor dentist status colour color version price cost salary rent rate
     size height weight age capital username url link endpoint port branch region currency target goal limit threshold quota birthday
-    anniversary destination gate seat platform model provider supplier vendor insurer bank nickname favourite favorite passphrase
+    anniversary destination gate seat platform provider supplier vendor insurer bank nickname favourite favorite passphrase
     headquarters frequency channel
     """.split()
 )
@@ -212,6 +212,8 @@ def _copula(subject: tuple[str, ...], words: Sequence[Word]) -> Relation | None:
 def _is_single(subject: Sequence[str]) -> bool:
     """By the last noun of its head: "the code of the gate" is a code."""
     head = list(subject)
+    if head[:2] == ["number", "of"]:
+        return False  # Each talk has a number of outcomes of its own.
     if "of" in head:
         head = head[: head.index("of")]
     if "for" in head:
