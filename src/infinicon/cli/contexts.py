@@ -5,14 +5,25 @@ from __future__ import annotations
 import sys
 
 from infinicon.cli.client import Client, Wire
+from infinicon.cli.faults import ApiRefused, WrongUsage
 from infinicon.cli.output import clipped, note, show_json, visible
 
 PREVIEW = 160
 
 
 def show(client: Client, body: Wire, *, only_text: bool, as_json: bool) -> None:
-    """Ask for a context and print it: whole as JSON or text, or a line for each memory, for people."""
-    reply = client.post("/v0/assemble-context", body)
+    """Ask for a context and print it: whole as JSON or text, or a line for each memory, for people.
+
+    Raises:
+        WrongUsage: no counter of tokens has this name.
+    """
+    try:
+        reply = client.post("/v0/assemble-context", body)
+    except ApiRefused as fault:
+        names = fault.details.get("tokenizers")
+        if not isinstance(names, list):
+            raise
+        raise WrongUsage(fault.message, f"one of {', '.join(map(str, names))}") from None
     if as_json:
         show_json(reply)
         return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from infinicon.cli import exits
 from infinicon.cli.client import Client, Wire
 from infinicon.cli.connection import database
-from infinicon.cli.faults import WrongUsage
+from infinicon.cli.faults import NoServer, WrongUsage
 from infinicon.cli.output import note, show_json, visible
 from infinicon.cli.reading import refs_of
 
@@ -42,7 +42,11 @@ def tombstone(client: Client, scope: Wire, ids: Sequence[str], reason: str, casc
     else:
         for result in reply["results"]:
             derived = len(result.get("affectedDerivedRefs", ()))
-            print(f"{result['status']:<19} {result['ref']['type']} {visible(result['ref']['id'])}  {derived} derived")
+            name = visible(result["ref"]["id"])
+            # An id alone that leads nowhere was asked for as every type, and is none of them.
+            if result["status"] != "not_found" or result["ref"]["id"] not in ids:
+                name = f"{result['ref']['type']} {name}"
+            print(f"{result['status']:<19} {name}  {derived} derived")
     if any(result["status"] in {"not_found", "rejected"} for result in reply["results"]):
         sys.exit(exits.NOT_FOUND)
 
@@ -110,14 +114,25 @@ def erase(
 
 
 def verify(data_dir: Path | None, *, rewrite: bool, skip_short: bool, as_json: bool) -> None:
-    """Look for the text of standard input everywhere; exit 1 where something of it is left, 7 where that cannot be known."""
+    """Look for the text of standard input everywhere; exit 1 where something of it is left, 7 where that cannot be known.
+
+    Raises:
+        WrongUsage: the text, or the role, cannot prove anything.
+        NoServer: Postgres does not answer.
+    """
     from infinicon.embedded.bootstrap import superuser_url
+    from infinicon.errors import InvalidRequest, MissingDependency, Unavailable
     from infinicon.operations.verify_erasure import verify_erasure
 
     url, _ = database(data_dir, superuser_url, "a role that sees every row")
     if sys.stdin.isatty():
         note("type or paste the text, then Ctrl-D:")
-    report = verify_erasure(url, sys.stdin.read(), rewrite=rewrite, skip_short=skip_short)
+    try:
+        report = verify_erasure(url, sys.stdin.read(), rewrite=rewrite, skip_short=skip_short)
+    except (InvalidRequest, MissingDependency) as fault:
+        raise WrongUsage(fault.message, str(fault.details.get("remedy", ""))) from None
+    except Unavailable as fault:
+        raise NoServer(fault.message) from None
     if as_json:
         show_json(_as_json(report))
     else:

@@ -68,4 +68,5 @@ def test_what_is_refused_names_its_field(live: Instance, namespace: str) -> None
 
     assert done.returncode == 2
     assert "budget.tokenizer" in done.stderr
+    assert all(name in done.stderr for name in ("o200k_base", "cl100k_base", "chars"))
     assert "Traceback" not in done.stderr

@@ -15,6 +15,7 @@ from infinicon.cli.commands import jobs as jobs  # isort: skip
 from infinicon.cli.commands import events as events  # isort: skip
 from infinicon.cli.commands import consolidation as consolidation  # isort: skip
 from infinicon.cli.commands import deletion as deletion  # isort: skip
+from infinicon.cli.commands import corrections as corrections  # isort: skip
 from infinicon.cli.commands import keys as keys  # isort: skip
 from infinicon.cli.commands import reindex as reindex  # isort: skip
 from infinicon.cli.commands import doctor as doctor  # isort: skip
