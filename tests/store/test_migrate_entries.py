@@ -6,8 +6,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from alembic import command
 
-from infinicon.store import migrate as migration
 from infinicon.store.migrate import HEAD, migrate
 from tests.conftest import Cluster
 from tests.store.fresh import fresh_database, run_statements
@@ -29,7 +29,7 @@ FORCED = "SELECT relforcerowsecurity FROM pg_class WHERE oid IN ('infinicon.memo
 
 
 def test_what_was_there_before_is_listed(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    upgrade = migration.command.upgrade
+    upgrade = command.upgrade
 
     def to_the_release_before(config: Any, _revision: str) -> None:
         upgrade(config, "0003")
@@ -38,7 +38,7 @@ def test_what_was_there_before_is_listed(cluster: Cluster, monkeypatch: pytest.M
         roles = f"GRANT infinicon_app, infinicon_sweeper, infinicon_results TO {fresh.user} WITH ADMIN OPTION"
         run_statements(fresh.superuser_url, f"CREATE EXTENSION vector; {roles}")
         with monkeypatch.context() as patched:
-            patched.setattr(migration.command, "upgrade", to_the_release_before)
+            patched.setattr(command, "upgrade", to_the_release_before)
             migrate(fresh.url)
         run_statements(fresh.superuser_url, BEFORE)
 

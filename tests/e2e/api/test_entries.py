@@ -23,15 +23,21 @@ def put(http: httpx.Client, ref: str, content: str, **fields: object) -> Wire:
     return entry
 
 
-def listed(http: httpx.Client, ref: object, **fields: object) -> Wire:
-    """The answer to POST, and the same to GET where the request can be asked so."""
-    body = {"memoryRef": ref, **fields}
-    reply = send(http, "/v0/memory/list", body)
+def asked(http: httpx.Client, ref: object, **fields: object) -> Wire:
+    """The answer to POST."""
+    reply = send(http, "/v0/memory/list", {"memoryRef": ref, **fields})
     assert reply.status_code == 200
-    if isinstance(ref, str):
-        same = http.get("/v0/memory/list", params={name: str(value) for name, value in body.items()})
-        assert (same.status_code, same.json()) == (200, reply.json())
     answer: Wire = reply.json()
+    return answer
+
+
+def listed(http: httpx.Client, ref: str, **fields: object) -> Wire:
+    """The answer to POST, which is that to GET while nothing changes."""
+    answer = asked(http, ref, **fields)
+    same = http.get(
+        "/v0/memory/list", params={"memoryRef": ref, **{name: str(value) for name, value in fields.items()}}
+    )
+    assert (same.status_code, same.json()) == (200, answer)
     return answer
 
 
@@ -66,7 +72,7 @@ def test_what_is_put_is_listed_got_found_and_deleted(client: Client, http: httpx
     where = f"/v0/memory/entries/{entry['id']}"
     assert http.get(where, params={"memoryRef": ref}).json() == {"entry": entry}
 
-    wait_until(lambda: len(listed(http, ref, rank="relevance", query="heron")["entries"]) == 2, "both are indexed")
+    wait_until(lambda: len(asked(http, ref, rank="relevance", query="heron")["entries"]) == 2, "both are indexed")
     assert listed(http, ref, rank="relevance", query="heron at noon", limit=1)["entries"] == [entry]
     (hit, *_) = client.query("heron at noon", 5)
     assert hit["ref"]["id"] == entry["id"]
@@ -188,5 +194,5 @@ def test_an_idempotency_key_makes_one_entry(client: Client, http: httpx.Client) 
     replies = [send(http, "/v0/memory/put", body, headers).json() for _ in range(3)]
 
     assert replies[0] == replies[1] == replies[2]
-    assert len(listed(http, body["memoryRef"])["entries"]) == 1
+    assert len(listed(http, str(body["memoryRef"]))["entries"]) == 1
     refusal(send(http, "/v0/memory/put", {**body, "content": "Twice."}, headers), 422, "idempotency_conflict")
