@@ -182,7 +182,7 @@ class ConsistencyUnavailable(InfiniconError):
 
 
 class Cancelled(InfiniconError):
-    """The job was cancelled before this was indexed; a retry of the job, or the same episode sent again, queues it once more."""
+    """The job was cancelled before it came to this; a retry of the job, or the same episode sent again, queues it once more."""
 
     code = "cancelled"
     http_status = 409

@@ -46,7 +46,7 @@ LIST_JOBS = operation(
 )
 CANCEL_JOB = operation(
     "cancelJob",
-    "End a job: nothing more of it becomes visible; one that is over stays as it is",
+    "End a job: nothing more of it becomes visible; one that is over stays as it is. An erasure needs the permission tombstone, too",
     request=ChangeJobRequest,
     reply=Job,
     permission=Permission.JOBS,
@@ -56,7 +56,8 @@ CANCEL_JOB = operation(
 )
 RETRY_JOB = operation(
     "retryJob",
-    "Queue a job's failed and cancelled episodes again; one that has none stays as it is",
+    "Queue a job's failed and cancelled episodes again; one that has none stays as it is. An erasure that was cancelled goes on, and needs "
+    "the permission tombstone, too",
     request=ChangeJobRequest,
     reply=Job,
     permission=Permission.JOBS,

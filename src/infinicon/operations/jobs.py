@@ -21,10 +21,17 @@ from infinicon.errors import Cancelled, InvalidCursor, NotFound
 from infinicon.ids import parse_id
 from infinicon.keyring import Keyring
 from infinicon.operations import consolidate, scopes
-from infinicon.store import jobs
+from infinicon.store import erasures, jobs
 from infinicon.store.database import Database, Transaction, retry_conflicts
 
 KIND = "jobs"
+
+CANCELLED = {
+    jobs.ERASE: "the erasure was cancelled: what it had not come to is still there, and a retry goes on with it",
+    jobs.REINDEX: "the reindex was cancelled: what it had not come to is found by the index as it was",
+    jobs.CONSOLIDATE: "the consolidation was cancelled before anything of it was stored",
+}
+"""What becomes of the work of a job that is cancelled, where that is not episodes."""
 
 OPEN = frozenset({JobStatus.QUEUED, JobStatus.RUNNING})
 
@@ -64,44 +71,60 @@ def list_jobs(database: Database, keyring: Keyring, caller: Caller, request: Job
 def cancel_job(database: Database, caller: Caller, scope: Scope, job_id: str) -> Job:
     """End a job: nothing of it that is not visible yet becomes visible. One that is over stays as it is.
 
-    Its episodes fail with the error `cancelled`; those of other jobs in the same batches go on.
+    Its episodes fail with the error `cancelled`; those of other jobs in the same batches go on. Of an erasure, what it has not come to
+    stays.
 
     Raises:
         NotFound: as get_job.
-        Unauthorized: the key may not change jobs of this scope.
+        Unauthorized: the key may not change jobs of this scope, or, where the job is an erasure, not delete in it.
     """
     with database.transaction(caller.tenant) as tx:
         key = scopes.resolve(tx, caller, scope, Permission.JOBS)
         job = _found(key, tx, job_id)
+        _check_kind(tx, caller, scope, job)
         # What is deleted is hidden already, and a secret that is known is to go: neither comes back, and what is left is to empty it.
         if job.status in OPEN and job.type not in {jobs.TOMBSTONE, jobs.REDACT}:
             jobs.take_turn(key, tx)
             end = consolidate.cancel if job.type == jobs.CONSOLIDATE else jobs.cancel
-            end(key, tx, job.id, Fault.of(Cancelled("the job was cancelled before this was indexed")))
+            end(
+                key,
+                tx,
+                job.id,
+                Fault.of(Cancelled(CANCELLED.get(job.type, "the job was cancelled before this was indexed"))),
+            )
             job = _found(key, tx, job_id)
     return job
 
 
 @retry_conflicts
 def retry_job(database: Database, caller: Caller, scope: Scope, job_id: str) -> Job:
-    """Queue a job's failed and cancelled episodes again, or a consolidation that failed or was cancelled; a job without any stays as it
-    is. Wake the dispatcher afterwards.
+    """Queue a job's failed and cancelled episodes again, or a consolidation or an erasure that failed or was cancelled; a job without any
+    stays as it is. Wake the dispatcher afterwards. An erasure goes on with what was there when it was asked for.
 
     Raises:
         NotFound: as get_job.
-        Unauthorized: the key may not change jobs of this scope.
+        Unauthorized: the key may not change jobs of this scope, or, where the job is an erasure, not delete in it.
     """
     with database.transaction(caller.tenant) as tx:
         key = scopes.resolve(tx, caller, scope, Permission.JOBS)
         job = _found(key, tx, job_id)
+        _check_kind(tx, caller, scope, job)
         if job.type == jobs.REDACT:
             return job  # no episode is its work
         jobs.take_turn(key, tx)
-        if job.type != jobs.CONSOLIDATE:
+        if job.type == jobs.ERASE:
+            erasures.resume(key, tx, job.id)
+        elif job.type != jobs.CONSOLIDATE:
             jobs.retry(key, tx, job.id)
         elif job.status in {JobStatus.FAILED, JobStatus.CANCELLED}:
             consolidate.retry(key, tx, job.id)
         return _found(key, tx, job_id)
+
+
+def _check_kind(tx: Transaction, caller: Caller, scope: Scope, job: Job) -> None:
+    """Who may not delete may not stop a deletion either, nor take it up again."""
+    if job.type == jobs.ERASE:
+        scopes.resolve(tx, caller, scope, Permission.TOMBSTONE)
 
 
 def _found(scope: ScopeKey, tx: Transaction, job_id: str) -> Job:

@@ -71,6 +71,12 @@ ADVANCE = text("""
 COMPLETE = text("""
     UPDATE jobs SET total = done + failed, status = 'completed', spec = NULL, updated_at = now() WHERE tenant = :tenant AND id = :job
 """)
+# One that is over has nothing left to look for.
+RESUME = text("""
+    UPDATE jobs SET status = 'queued', cancelled = false, error = NULL, updated_at = now()
+    WHERE tenant = :tenant AND namespace = :namespace AND id = :job AND type = 'erase' AND status IN ('failed', 'cancelled')
+      AND spec IS NOT NULL
+""")
 
 
 def specify(scope: ScopeKey, tx: Transaction, job: UUID, erasure: Erasure) -> None:
@@ -113,6 +119,11 @@ def advance(tenant: int, tx: Transaction, job: UUID, number: int) -> None:
 def complete(tenant: int, tx: Transaction, job: UUID) -> None:
     """Nothing is left; what was looked for is forgotten with it."""
     tx.execute(COMPLETE, {"tenant": tenant, "job": job})
+
+
+def resume(scope: ScopeKey, tx: Transaction, job: UUID) -> None:
+    """Put one that failed or was cancelled in line again; any other stays as it is."""
+    tx.execute(RESUME, {"tenant": scope.tenant, "namespace": scope.namespace, "job": job})
 
 
 def _parameters(scope: ScopeKey, job: UUID, erasure: Erasure) -> dict[str, object]:

@@ -13,6 +13,7 @@ from infinicon.errors import NotFound, Unauthorized
 from infinicon.operations import erase as erasing
 from infinicon.operations.dispatch import purges
 from infinicon.operations.erase import carry_on, erase
+from infinicon.store import sweeps
 from infinicon.store.database import Database
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import Pipeline
@@ -150,3 +151,66 @@ def test_who_may_not_and_what_is_not_there(pipeline: Pipeline) -> None:
     with pytest.raises(Unauthorized):
         start(pipeline, caller=replace(pipeline.caller, permissions=frozenset({Permission.INGEST})))
     assert carry_on(pipeline.app, pipeline.caller.tenant, UUID(int=7)) == 0
+
+
+def test_who_may_not_delete_does_not_stop_a_deletion(pipeline: Pipeline, sql: Sql) -> None:
+    pipeline.put(ROSA)
+    job = start(pipeline)
+    everything = pipeline.caller
+    pipeline.caller = replace(everything, permissions=frozenset({Permission.JOBS}))
+    for change in (pipeline.cancel, pipeline.retry):
+        with pytest.raises(Unauthorized):
+            change(job.id)
+    assert pipeline.job(job.id).status is JobStatus.QUEUED
+    pipeline.caller = replace(everything, permissions=frozenset({Permission.JOBS, Permission.TOMBSTONE}))
+    assert pipeline.cancel(job.id).status is JobStatus.CANCELLED
+
+
+def test_a_cancelled_erasure_is_taken_up_where_it_was(
+    pipeline: Pipeline, sql: Sql, sweeper: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "SLICE", 1)
+    notes = [IngestEpisode("text/plain", f"Note {n} of Rosa.", metadata={"person": "p17"}) for n in range(3)]
+    pipeline.ingest(*notes)
+    job = start(pipeline, metadata={"person": "p17"})
+    with monkeypatch.context() as patched:
+        patched.setattr(erasing, "_slice", once(erasing._slice))
+        assert carry_on(pipeline.app, pipeline.caller.tenant, job.id) == 1
+    cancelled = pipeline.cancel(job.id)
+    assert cancelled.error is not None
+    assert "indexed" not in cancelled.error.message
+    assert "erasure" in cancelled.error.message
+    assert (pipeline.caller.tenant, job.id) not in purges(sweeper)
+    assert living(sql, pipeline) == ["Note 1 of Rosa.", "Note 2 of Rosa."]
+    pipeline.ingest(IngestEpisode("text/plain", "Note that came later.", metadata={"person": "p17"}))
+
+    again = pipeline.retry(job.id)
+    assert (again.status, again.error) == (JobStatus.QUEUED, None)
+    assert (pipeline.caller.tenant, job.id) in purges(sweeper)
+    carry_on(pipeline.app, pipeline.caller.tenant, job.id)
+    assert living(sql, pipeline) == ["Note that came later."]
+    done = pipeline.job(job.id)
+    assert (done.status, done.progress.done, done.progress.total) == (JobStatus.COMPLETED, 3, 3)
+    assert sql("SELECT spec FROM jobs WHERE id = %s", job.id) == [(None,)]
+    assert pipeline.retry(job.id).status is JobStatus.COMPLETED
+
+
+def test_what_a_cancelled_erasure_looked_for_goes_with_its_job(pipeline: Pipeline, sql: Sql, sweeper: Database) -> None:
+    pipeline.ingest(IngestEpisode("text/plain", ROSA, metadata={"person": "p17"}))
+    job = start(pipeline, metadata={"person": "p17"})
+    pipeline.cancel(job.id)
+    sql("UPDATE jobs SET updated_at = now() - interval '2 days' WHERE id = %s", job.id)
+    with sweeper.transaction(None) as tx:
+        sweeps.forget_jobs(tx, 86_400)
+    assert sql("SELECT spec FROM jobs WHERE id = %s", job.id) == []
+
+
+def once(function: Callable[..., int]) -> Callable[..., int]:
+    """Works the first time, and finds nothing to do from then on."""
+    done: list[int] = []
+
+    def run(*args: object) -> int:
+        done.append(0 if done else function(*args))
+        return done[-1]
+
+    return run
