@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from infinicon.plugins.consolidator.clauses import Clause, Mood
 from infinicon.plugins.consolidator.words import Kind, Word, stem
@@ -212,7 +213,7 @@ def _copula(subject: tuple[str, ...], words: Sequence[Word]) -> Relation | None:
 def _is_single(subject: Sequence[str]) -> bool:
     """By the last noun of its head: "the code of the gate" is a code."""
     head = list(subject)
-    if head[:2] == ["number", "of"]:
+    if ("number", "of") in pairwise(head):
         return False  # Each talk has a number of outcomes of its own.
     if "of" in head:
         head = head[: head.index("of")]
