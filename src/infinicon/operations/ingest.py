@@ -58,6 +58,9 @@ MEDIA_TYPES = {
 }
 """Families of media types that can be read, each with one member to ask the extractor about: it decides."""
 
+MARKUP = ("text/html", "text/xml", "text/rtf", "text/richtext", "text/css", "text/javascript")
+"""Members of text/* whose text lies between tags or commands: an extractor that reads the family may not read these."""
+
 Prepared = NewEpisode | Fault
 
 
@@ -195,6 +198,8 @@ def _prepare(
     if not extractor.supports(media_type):
         known: list[Detail] = [family for family, member in MEDIA_TYPES.items() if extractor.supports(member)]
         details: dict[str, Detail] = {"field": "contentType", "supported": known}
+        if "text/*" in known:
+            details["except"] = [member for member in MARKUP if not extractor.supports(member)]
         return Fault.of(UnsupportedMediaType("nothing here reads this contentType", details=details))
     if textual and not isinstance(episode.content, str):
         return Fault.of(InvalidContent("content must be a string for text/*", details={"field": "content"}))

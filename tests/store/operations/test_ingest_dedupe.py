@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 import pytest
 from sqlalchemy import text
@@ -311,3 +312,11 @@ def test_what_is_over_already_says_so(pipeline: Pipeline, sql: Sql) -> None:
         again = pipeline.ingest(keyed(key)).results[0]
         assert (again.status, again.ref, [one.code for one in again.warnings]) == (DEDUPLICATED, ref, ["expired"])
     assert statuses(pipeline.ingest(keyed("l", "Something else."))) == [REJECTED]
+
+
+def test_a_type_that_is_not_read_says_what_is(pipeline: Pipeline) -> None:
+    for content_type in ("text/html", "image/png"):
+        fault = pipeline.ingest(IngestEpisode(content_type, "x")).results[0].error
+        assert fault is not None
+        assert fault.details["supported"] == ["text/*", "application/json", "application/*+json"]
+        assert {"text/html", "text/rtf"} <= set(cast("list[str]", fault.details["except"]))

@@ -56,8 +56,9 @@ class IngestEpisode(Body):
     """One episode. A fault in it rejects this episode alone."""
 
     content_type: Annotated[str, Field(max_length=limits.CONTENT_TYPE_CHARACTERS), AfterValidator(check_content_type)]
-    """`text/*`, `application/json` or `application/*+json`; the extractor of the installation decides. Any other is
-    `unsupported_media_type`, with the families that are read in `details.supported`."""
+    """`text/*` but for markup (such as `text/html`), `application/json` or `application/*+json`; the extractor of the installation decides.
+    Any other is `unsupported_media_type`, with the families that are read in `details.supported`, and in `details.except` the text
+    types that are not."""
     content: Annotated[
         Any, WithJsonSchema({"description": "A string for text/*, any JSON value otherwise; at most 1 MiB in UTF-8."})
     ]
