@@ -24,7 +24,7 @@ was configured with."""
 TYPES = """A field that is not required may be absent; in a request it may also be `null`, which says the same. A time is RFC 3339 with a
 zone."""
 
-METHODS = ("get", "post", "put", "patch", "delete")
+METHODS = ("get", "head", "post", "put", "patch", "delete")
 FORMATS = {"date-time": "time"}
 TIME = "RFC 3339 with a zone."
 """What every time says, which is said once for all of them."""
@@ -101,6 +101,8 @@ def _operation(path: str, method: str, operation: Schema) -> str:
         parts.append(f"Request: {type_of(media['schema'])}, for example")
         parts.append(f"```json\n{json.dumps(media['example'], indent=2, ensure_ascii=False)}\n```")
     answers = operation["responses"]
+    if method == "head":
+        return page(*parts, f"Answer: the status alone, {' or '.join(sorted(answers))}.")
     kinds = answers["200"]["content"]
     parts.append(
         "Answer: " + " or ".join(f"{code(kind)}, {type_of(media['schema'])}" for kind, media in kinds.items()) + "."

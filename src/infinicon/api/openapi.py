@@ -28,6 +28,7 @@ from infinicon.api.openapi_parts import (
     operation,
     parameter,
     scope_parameters,
+    without_body,
 )
 from infinicon.api.wire.context import AssembleContextReply, AssembleContextRequest
 from infinicon.api.wire.discovery import OpenwopDiscovery
@@ -168,7 +169,14 @@ READ_JOB = operation(
     ],
 )
 HEALTHZ = health("healthz", "Does the process live?", "ok")
-READYZ = health("readyz", "Can it serve: database, schema, encoder and token counters?", "ready", failures=(503,))
+READYZ = health(
+    "readyz",
+    "Can it serve: database, schema, encoder and token counters?",
+    "ready",
+    failures=(503,),
+    warnings=("disk_full",),
+)
+HEALTHZ_HEAD, READYZ_HEAD = without_body(HEALTHZ), without_body(READYZ)
 
 DISCOVERY = operation(
     "openwop",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from starlette.responses import Response
+
 from infinicon.api import limits
 from infinicon.api.wire.parameters import LONGEST_CURSOR
 from infinicon.api.wire.shared import MemoryApiError
@@ -22,7 +24,7 @@ ERRORS = {
     422: "idempotency_conflict: the same Idempotency-Key came with another body.",
     429: "overloaded: come back after Retry-After seconds.",
     500: "internal: a fault of ours.",
-    503: "unavailable: the database or the encoder does not answer.",
+    503: "unavailable: the database or the encoder does not answer, or the database is out of something, such as disk.",
     504: "index_timeout, consistency_unavailable: what was waited for did not happen in time.",
 }
 WITH_BODY = (400, 401, 403, 413, 415, 429, 500, 503)
@@ -79,12 +81,31 @@ def parameter(name: str, place: str, description: str, *, required: bool, longes
     return {"name": name, "in": place, "required": required, "description": description, "schema": schema}
 
 
-def health(name: str, summary: str, status: str, failures: Sequence[int] = ()) -> dict[str, Any]:
-    schema = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string", "const": status}}}
+def health(
+    name: str, summary: str, status: str, failures: Sequence[int] = (), warnings: Sequence[str] = ()
+) -> dict[str, Any]:
+    """`warnings`: what it may tell of besides."""
+    properties: dict[str, Any] = {"status": {"type": "string", "const": status}}
+    if warnings:
+        properties["warnings"] = {"type": "array", "items": {"type": "string", "enum": list(warnings)}}
+    schema = {"type": "object", "required": ["status"], "properties": properties}
     answers: dict[str, Any] = {"200": {"description": "Yes.", "content": {"application/json": {"schema": schema}}}}
     for failure in failures:
         answers[str(failure)] = {"description": ERRORS[failure], "content": json(MemoryApiError)}
     return {"operation_id": name, "summary": summary, "openapi_extra": {"responses": answers}}
+
+
+def without_body(operation: dict[str, Any]) -> dict[str, Any]:
+    """HEAD of what a GET answers."""
+    answers = operation["openapi_extra"]["responses"]
+    bare = {status: {"description": reply["description"]} for status, reply in answers.items()}
+    name = operation["operation_id"]
+    return {
+        "operation_id": f"{name}Head",
+        "summary": f"{operation['summary']} Without a body",
+        "response_class": Response,  # the framework would promise JSON otherwise
+        "openapi_extra": {"responses": bare},
+    }
 
 
 def scope_parameters(*, agents: bool = True) -> list[dict[str, Any]]:

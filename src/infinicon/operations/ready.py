@@ -21,3 +21,8 @@ def check(database: Database) -> None:
         found = waiting.schema(tx)
     if found < HEAD:
         raise MissingDependency("the schema is of an older release: run `infinicon migrate`")
+
+
+def warnings(database: Database) -> list[str]:
+    """What does not work although reads are served; known without a question, from what writers were answered."""
+    return ["disk_full"] if database.is_full else []

@@ -26,10 +26,20 @@ Transaction = sqlalchemy.Connection
 
 ENTER_TENANT = text("SELECT set_config('infinicon.tenant', :tenant, true)")
 
+DISK_FULL = "53100"
+# Of the server, not of what it was asked: it answers, and says what it lacks. Nothing of this is repeated from its message.
+SCARCE = {
+    DISK_FULL: "the database's disk is full: nothing more can be stored until there is room",
+    "53200": "the database is out of memory; try again",
+    "53300": "the database takes no more connections; try again",
+    "53400": "the database has reached a limit of its configuration; try again",
+    "58030": "the database cannot read or write its files: its disk or file system is at fault",
+}
+FULL_SECONDS = 60.0
+"""For so long a disk that was full is taken to be full still, unless something says so again."""
+
 CONFLICTS = frozenset({"40P01", "40001", "55P03"})  # deadlock, serialisation failure, lock not available
-UNREACHABLE = frozenset(
-    {"57P01", "57P02", "57P03", "53300", "53200", "53100"}
-)  # shutdown, start-up, too many, memory, disk
+UNREACHABLE = frozenset({"57P01", "57P02", "57P03", *SCARCE})  # shutdown, start-up, and what is scarce
 
 
 LIMITS = "54"  # the class of program limits: a row or an index entry is too large, and will be the next time, too
@@ -79,6 +89,7 @@ class Database:
         )
         if vectors:
             event.listen(self._engine, "connect", _register_vector)
+        self._full_at = -FULL_SECONDS
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     @contextmanager
@@ -89,7 +100,7 @@ class Database:
 
         Raises:
             Conflict: another transaction won; run the whole block again (`retry_conflicts`).
-            Unavailable: Postgres does not answer, or no connection came free in time.
+            Unavailable: Postgres does not answer or is out of something, such as disk, or no connection came free in time.
         """
         try:
             with (self._snapshots if snapshot else self._engine).begin() as tx:
@@ -97,7 +108,14 @@ class Database:
                     tx.execute(ENTER_TENANT, {"tenant": str(tenant)})
                 yield tx
         except (DBAPIError, PoolTimeout, psycopg.Error) as fault:
+            if _sqlstate(fault) == DISK_FULL:
+                self._full_at = time.monotonic()
             raise translate(fault) from None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether Postgres refused something in the last minute because its disk is full."""
+        return time.monotonic() - self._full_at < FULL_SECONDS
 
     def close(self) -> None:
         self._engine.dispose()
@@ -115,7 +133,7 @@ def _register_vector(connection: psycopg.Connection[Any], _record: object) -> No
 def translate(fault: Exception) -> Exception:
     """A driver's error as one of ours. The driver's message may quote rows, so nothing of it but the SQLSTATE is kept."""
     origin = fault.orig if isinstance(fault, DBAPIError) else fault
-    state = getattr(origin, "sqlstate", None)
+    state = _sqlstate(fault)
     if state in CONFLICTS:
         return Conflict("another transaction was first; try again", details={"sqlstate": str(state)})
     if not str(state).startswith(LIMITS) and (
@@ -124,9 +142,15 @@ def translate(fault: Exception) -> Exception:
         or state in UNREACHABLE
         or (isinstance(fault, DBAPIError) and fault.connection_invalidated)
     ):
-        return Unavailable("the database does not answer; try again", details={"sqlstate": str(state)})
+        said = SCARCE.get(str(state), "the database does not answer; try again")
+        return Unavailable(said, details={"sqlstate": str(state)})
     constraint = getattr(getattr(origin, "diag", None), "constraint_name", None)
     return Internal("the database refused a statement", details={"sqlstate": str(state), "constraint": constraint})
+
+
+def _sqlstate(fault: Exception) -> str | None:
+    origin = fault.orig if isinstance(fault, DBAPIError) else fault
+    return getattr(origin, "sqlstate", None)
 
 
 def retry_conflicts(function: Callable[P, T]) -> Callable[P, T]:

@@ -16,6 +16,15 @@ def test_health_needs_no_key(live: Instance) -> None:
     assert httpx.get(live.url + "/readyz").json() == {"status": "ready"}
 
 
+def test_health_is_asked_by_head_as_well(live: Instance) -> None:
+    """As load balancers do. The same answer, without its body."""
+    for path in ("/healthz", "/readyz"):
+        asked, reply = httpx.get(live.url + path), httpx.head(live.url + path)
+        assert (reply.status_code, reply.content) == (200, b"")
+        assert reply.headers["content-type"] == asked.headers["content-type"]
+        assert reply.headers["content-length"] == asked.headers["content-length"]
+
+
 def test_the_openapi_document_is_valid_and_states_the_limits(live: Instance) -> None:
     document = httpx.get(live.url + "/openapi.json").json()
 
