@@ -158,7 +158,7 @@ class Overloaded(InfiniconError):
 
 
 class Unavailable(InfiniconError):
-    """Postgres, the broker or the encoder does not answer."""
+    """Postgres, the broker or the encoder does not answer, or is out of what it needs; the message says which, such as a full disk."""
 
     code = "unavailable"
     retryable = True

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from infinicon.errors import Internal, Unavailable
+from infinicon.store import database as database_module
 from infinicon.store.database import Conflict, Database, Transaction, retry_conflicts, translate
 from tests.conftest import Cluster
 from tests.store.conftest import Sql
@@ -62,6 +63,32 @@ def test_no_server_is_unavailable(url: str) -> None:
 
     assert fault.value.retryable
     assert "tulip" not in everything_said(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [("53100", "disk is full"), ("53200", "memory"), ("53300", "connections"), ("53400", "limit"), ("58030", "files")],
+)
+def test_what_the_server_is_out_of_is_said(app: Database, state: str, word: str) -> None:
+    raising = text(f"DO $$ BEGIN RAISE EXCEPTION $secret${SECRET}$secret$ USING ERRCODE = '{state}'; END $$")
+    with pytest.raises(Unavailable) as fault, app.transaction(None) as tx:
+        tx.execute(raising)
+    assert word in fault.value.message
+    assert "not answer" not in fault.value.message
+    assert (fault.value.code, fault.value.retryable, fault.value.details) == ("unavailable", True, {"sqlstate": state})
+    assert "tulip" not in everything_said(fault.value)
+
+
+def test_a_full_disk_is_remembered_for_a_while(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = Database(cluster.app_url, pool_size=1)
+    said = [database.is_full]
+    with pytest.raises(Unavailable), database.transaction(None) as tx:
+        tx.execute(text("DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '53100'; END $$"))
+    said.append(database.is_full)
+    monkeypatch.setattr(database_module, "FULL_SECONDS", 0.0)
+    said.append(database.is_full)
+    database.close()
+    assert said == [False, True, False]
 
 
 def test_no_free_connection_is_unavailable(cluster: Cluster) -> None:

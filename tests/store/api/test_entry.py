@@ -11,14 +11,17 @@ from uuid import uuid4
 import httpx
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import text
 
 from infinicon.api.app import create_app
 from infinicon.domain import Permission
+from infinicon.errors import Unavailable
 from infinicon.ids import new_id
 from infinicon.keyring import Keyring, api_key_digest, new_api_key
 from infinicon.settings import Settings
 from infinicon.store import tenancy
 from infinicon.store.database import Database
+from tests.conftest import Cluster
 
 Headers = dict[str, str]
 
@@ -40,7 +43,11 @@ def new_key(owner: Database) -> Callable[[str], Headers]:
 def app_with(database: Database, **settings: Any) -> FastAPI:
     embedder = SimpleNamespace(ready=lambda: True)
     runtime = SimpleNamespace(
-        database=database, settings=Settings(**settings), embedder=embedder, keyring=Keyring("k" * 32)
+        database=database,
+        settings=Settings(**settings),
+        embedder=embedder,
+        keyring=Keyring("k" * 32),
+        check_counters=lambda: None,
     )
     return create_app(cast("Any", runtime), cast("Any", SimpleNamespace()))
 
@@ -107,3 +114,24 @@ def test_slow_bodies_of_one_key_leave_the_door_open(app: Database, new_key: Call
             return statuses
 
     assert asyncio.run(scenario()) == [400] * 6
+
+
+def test_readiness_tells_of_a_full_disk(cluster: Cluster, new_key: Callable[[str], Headers]) -> None:
+    """Reads are served all the same, so it is no reason to send nobody here."""
+    database = Database(cluster.app_url, pool_size=2)
+    served = app_with(database)
+
+    async def asked(http: httpx.AsyncClient) -> Any:
+        reply, head = await http.get("/readyz"), await http.head("/readyz")
+        assert (reply.status_code, head.status_code, head.headers["content-type"]) == (200, 200, "application/json")
+        return reply.json()
+
+    async def scenario() -> list[Any]:
+        async with client_of(served) as http:
+            before = await asked(http)
+            with pytest.raises(Unavailable), database.transaction(None) as tx:
+                tx.execute(text("DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '53100'; END $$"))
+            return [before, await asked(http)]
+
+    assert asyncio.run(scenario()) == [{"status": "ready"}, {"status": "ready", "warnings": ["disk_full"]}]
+    database.close()
