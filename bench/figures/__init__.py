@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from bench.figure import Figure
-from bench.figures import acceptance, encoding, memory, pipeline, query_beside_bulk, recall_beam, recall_locomo
+from bench.figures import (
+    acceptance,
+    consolidation_precision,
+    encoding,
+    memory,
+    pipeline,
+    query_beside_bulk,
+    recall_beam,
+    recall_locomo,
+)
 
 FIGURES: tuple[Figure, ...] = (
     pipeline.FIGURE,
@@ -14,4 +23,5 @@ FIGURES: tuple[Figure, ...] = (
     encoding.FIGURE,
     recall_locomo.FIGURE,
     recall_beam.FIGURE,
+    consolidation_precision.FIGURE,
 )
