@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from hashlib import blake2b
 from uuid import UUID
 
@@ -214,17 +215,25 @@ def fingerprint(
 def _outcome(counters: Counters, episode: PendingEpisode, extraction: Extraction) -> Outcome:
     """An episode whose only atom says all of it is found by that atom; indexing it as well would count it double."""
     same = extraction.searchable == episode.content
+    when = _when(episode, extraction)
     unit = None
     if not extraction.whole:
         text = episode.content if is_text(episode.content_type) else extraction.searchable
-        unit = counters.unit(extraction.speaker or episode.author, episode.occurred_at, episode.created_at, text)
+        unit = counters.unit(extraction.speaker or episode.author, when, episode.created_at, text)
     return Outcome(
         episode.id,
         None if same else extraction.searchable,
         extraction.speaker,
+        when,
         embed_self=not extraction.whole,
         unit=unit,
     )
+
+
+def _when(episode: PendingEpisode, extraction: Extraction) -> datetime | None:
+    """When the episode was said: as it came in, or else the one moment that all of its content names."""
+    named = {atom.occurred_at for atom in extraction.atoms}
+    return episode.occurred_at or (named.pop() if len(named) == 1 else None)
 
 
 def _event(episode: PendingEpisode, atom: UUID) -> events.NewEvent:

@@ -59,6 +59,7 @@ class Outcome:
     episode: UUID
     search_text: str | None  # None where its content says it
     speaker: str | None
+    occurred_at: datetime | None
     embed_self: bool
     unit: TokenCounts | None  # None where an atom stands for it
 
@@ -143,20 +144,21 @@ PROLONG = text("""
 
 RECORD_OUTCOMES = text("""
     WITH found AS (
-        SELECT o.episode, o.search_text, o.speaker, o.embed_self, o.renderer, o.unit_o200k_base, o.unit_cl100k_base, o.unit_chars
-        FROM unnest(CAST(:episodes AS uuid[]), CAST(:search_texts AS text[]), CAST(:speakers AS text[]), CAST(:embed_selfs AS boolean[]),
+        SELECT o.*
+        FROM unnest(CAST(:episodes AS uuid[]), CAST(:search_texts AS text[]), CAST(:speakers AS text[]),
+                    CAST(:occurred_ats AS timestamptz[]), CAST(:embed_selfs AS boolean[]),
                     CAST(:renderers AS smallint[]), CAST(:unit_o200k_bases AS integer[]), CAST(:unit_cl100k_bases AS integer[]),
                     CAST(:unit_chars AS integer[]))
-             AS o (episode, search_text, speaker, embed_self, renderer, unit_o200k_base, unit_cl100k_base, unit_chars)
+             AS o (episode, search_text, speaker, occurred_at, embed_self, renderer, unit_o200k_base, unit_cl100k_base, unit_chars)
     ), described AS (
         UPDATE memories m
-        SET search_text = found.search_text, speaker = found.speaker, renderer = found.renderer,
+        SET search_text = found.search_text, speaker = found.speaker, occurred_at = found.occurred_at, renderer = found.renderer,
             unit_o200k_base = found.unit_o200k_base, unit_cl100k_base = found.unit_cl100k_base, unit_chars = found.unit_chars
         FROM found
         WHERE m.tenant = :tenant AND m.id = found.episode
-          AND (m.search_text, m.speaker, m.renderer, m.unit_o200k_base, m.unit_cl100k_base, m.unit_chars)
-              IS DISTINCT FROM (found.search_text, found.speaker, found.renderer, found.unit_o200k_base, found.unit_cl100k_base,
-                                found.unit_chars)
+          AND (m.search_text, m.speaker, m.occurred_at, m.renderer, m.unit_o200k_base, m.unit_cl100k_base, m.unit_chars)
+              IS DISTINCT FROM (found.search_text, found.speaker, found.occurred_at, found.renderer, found.unit_o200k_base,
+                                found.unit_cl100k_base, found.unit_chars)
     )
     UPDATE queued_episodes q SET embed_self = found.embed_self
     FROM found WHERE q.tenant = :tenant AND q.episode = found.episode AND q.embed_self <> found.embed_self
@@ -286,6 +288,7 @@ def record(tenant: int, tx: Transaction, renderer: int, outcomes: Sequence[Outco
                 "episodes": [o.episode for o in outcomes],
                 "search_texts": [o.search_text for o in outcomes],
                 "speakers": [o.speaker for o in outcomes],
+                "occurred_ats": [o.occurred_at for o in outcomes],
                 "embed_selfs": [o.embed_self for o in outcomes],
                 "renderers": [None if o.unit is None else renderer for o in outcomes],
                 **_columns("unit", [o.unit for o in outcomes]),

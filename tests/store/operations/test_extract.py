@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from infinicon.domain import BatchRef, IngestEpisode, JobStatus, Scope
+from infinicon.domain import BatchRef, IngestEpisode, JobStatus, Json, MemoryFilters, MemoryType, Scope
 from infinicon.errors import InvalidContent, LeaseLost, PluginFailed, Unavailable
 from infinicon.operations.extract import fingerprint
 from infinicon.ports import Extraction, Extractor, SourceEpisode
@@ -353,3 +354,28 @@ def test_a_statement_with_two_ends_has_the_later_one(pipeline: Pipeline, sql: Sq
     assert sql("SELECT expires_at FROM memories WHERE tenant = %s AND type = 'atom'", pipeline.caller.tenant) == [
         (now + timedelta(hours=9),)
     ]
+
+
+def test_an_episode_has_the_one_moment_that_its_content_names(pipeline: Pipeline, sql: Sql) -> None:
+    first, second = "2026-05-02T10:00:00+00:00", "2026-05-03T10:00:00+00:00"
+    turn: dict[str, Json] = {"role": "user", "content": "Rosa moved to Turin. It rained there."}
+    other: dict[str, Json] = {"role": "user", "content": "The bicycle stayed behind in Lyon."}
+    contents: list[Json] = [
+        {**turn, "at": first},
+        [{**turn, "at": first}, {**other, "at": second}],
+        [{**turn, "at": first}, other],
+    ]
+    refs = [
+        result.ref.id
+        for result in pipeline.ingest(
+            *[IngestEpisode("application/json", content) for content in contents],
+            IngestEpisode("application/json", contents[0], occurred_at=own),
+        ).results
+    ]
+    pipeline.drain()
+
+    rows: dict[UUID, datetime | None] = dict(sql("SELECT id, occurred_at FROM memories WHERE id = ANY(%s)", refs))
+    assert [rows[ref] for ref in refs] == [datetime.fromisoformat(first), None, None, own]
+    whole = MemoryFilters(types=frozenset({MemoryType.EPISODE}))
+    when = {segment.ref.id: segment.when for segment in pipeline.assemble("Rosa in Turin", filters=whole).segments}
+    assert when[refs[0]] == datetime.fromisoformat(first)
