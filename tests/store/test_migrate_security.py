@@ -54,6 +54,10 @@ def rows(tenant: int, namespace: int, model: int, some: UUID) -> dict[str, dict[
         "consolidation_runs": {"tenant": tenant, "job": some, "urgent": False},
         "consolidation_changes": {"tenant": tenant, "job": some, "kind": "created", "memory": some, "other": some}
         | {"was": "active"},
+        "entry_rows": {**here, "facet": 1, "counter": 1, "size": 1, "created_at": "epoch", "memory": some},
+        "memory_bindings": {**here, "ref": "private ref"},
+        "secrets": {"tenant": tenant, "id": some, "ciphertext": b"c", "key_id": "k"},
+        "secret_versions": {"tenant": tenant, "version": some},
         "conformance_runs": {"tenant": tenant, "id": some, "workflow": "x"},
         "idempotency": {"tenant": tenant, "key_hmac": b"k", "body_digest": b"b"},
         "policies": here,
