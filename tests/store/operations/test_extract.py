@@ -358,6 +358,7 @@ def test_a_statement_with_two_ends_has_the_later_one(pipeline: Pipeline, sql: Sq
 
 def test_an_episode_has_the_one_moment_that_its_content_names(pipeline: Pipeline, sql: Sql) -> None:
     first, second = "2026-05-02T10:00:00+00:00", "2026-05-03T10:00:00+00:00"
+    own = datetime(2024, 5, 6, tzinfo=UTC)
     turn: dict[str, Json] = {"role": "user", "content": "Rosa moved to Turin. It rained there."}
     other: dict[str, Json] = {"role": "user", "content": "The bicycle stayed behind in Lyon."}
     contents: list[Json] = [
