@@ -34,7 +34,8 @@ class GetJobRequest(Body):
 
 class Progress(Body):
     """Counts of the job's episodes: finished, failed, all, and where the others are. Of a reindex they are its slices, of a consolidation
-    the memories that it looks at."""
+    the memories that it looks at, of a tombstone the memories that it empties, of an erasure the memories that it takes by themselves:
+    first the episodes, then what is left of what was derived. What a cancel took out is in `total` alone."""
 
     done: int
     failed: int
