@@ -193,8 +193,8 @@ FIGURE = Figure(
     how="8,202 labelled pairs, most of them made to look alike: entailment, neutral and contradiction (SICK), paraphrases and what looks "
     "like one (MRPC), updates and contradictions (BEAM). Both statements are of one speaker, the second a day later. Right is to supersede "
     "in an update, to fold in a paraphrase, an entailment or two equal texts; all else is wrong, and so is every retirement in the other "
-    "kinds. Most rules were written on every second pair, and the other half is not quite blind: decision 12 has both. The baseline retires at a cosine of "
-    ".95 or more by the built-in model, and has right whatever is an update, a paraphrase, an entailment or equal.",
+    "kinds. Most rules were written on every second pair, and the other half is not quite blind: decision 12 has both. The baseline "
+    "retires at a cosine of .95 or more by the built-in model, and has right whatever is an update, a paraphrase, an entailment or equal.",
     rounds=1,
     quick_rounds=1,
     measure=measure,
