@@ -31,11 +31,17 @@ def test_a_new_episode_takes_the_place_of_an_old_one(client: Client, field: str)
 def test_a_dispute_and_its_end(client: Client) -> None:
     first, second = ingest_indexed(client, note(ROSA), note(LYON))
     reply = client.post("/v0/dispute", {"refs": [first, second]})
-    assert reply == {"results": [{"ref": ref, "status": "disputed"} for ref in (first, second)]}
+    link = reply["results"][0]["related"][0]
+    assert (link["linkType"], link["status"], link["from"], link["to"]) == ("contradicts", "active", first, second)
+    assert reply == {"results": [{"ref": ref, "status": "disputed", "related": [link]} for ref in (first, second)]}
+    shown = client.post("/v0/hydrate", {"refs": [first, link["link"]], "includeProvenance": True})["objects"]
+    assert shown[0]["related"] == [link]
+    assert (shown[1]["type"], shown[1]["from"], shown[1]["to"]) == ("link", first, second)
     assert client.post("/v0/subscribe", {"eventTypes": ["memory.disputed"]})["events"]
 
     reply = client.post("/v0/resolve", {"refs": [first, second], "holds": second})
     assert [item["status"] for item in reply["results"]] == ["superseded", "active"]
+    assert client.post("/v0/resolve", {"refs": [first, second], "holds": second}) == reply
 
 
 def test_what_is_no_correction(client: Client, http: httpx.Client) -> None:
@@ -50,6 +56,7 @@ def test_what_is_no_correction(client: Client, http: httpx.Client) -> None:
         ("/v0/dispute", {"refs": [ref, ref]}, 400, "invalid_request"),
         ("/v0/dispute", {"refs": [ref, unknown]}, 404, "not_found"),
         ("/v0/resolve", {"refs": []}, 400, "invalid_request"),
+        ("/v0/resolve", {"refs": [ref], "hold": ref}, 400, "invalid_request"),
         ("/v0/resolve", {"refs": [ref], "holds": {**ref, "id": "zzz"}}, 400, "invalid_request"),
         ("/v0/resolve", {"refs": [unknown]}, 404, "not_found"),
     ):
