@@ -36,11 +36,22 @@ def test_migrating_again_changes_nothing(cluster: Cluster) -> None:
 
 
 def test_every_table_of_a_tenant_is_behind_row_level_security(cluster: Cluster) -> None:
-    assert ask(cluster.superuser_url, TABLES_WITHOUT_FORCED_RLS) == ["embedding_models", "heartbeats", "schema_version", "token_counters"]
+    assert ask(cluster.superuser_url, TABLES_WITHOUT_FORCED_RLS) == [
+        "embedding_models",
+        "heartbeats",
+        "schema_version",
+        "token_counters",
+    ]
 
 
 def test_every_primary_key_starts_with_the_tenant(cluster: Cluster) -> None:
-    assert ask(cluster.superuser_url, KEYS_NOT_LED_BY_TENANT) == ["embedding_models", "heartbeats", "schema_version", "tenants", "token_counters"]
+    assert ask(cluster.superuser_url, KEYS_NOT_LED_BY_TENANT) == [
+        "embedding_models",
+        "heartbeats",
+        "schema_version",
+        "tenants",
+        "token_counters",
+    ]
 
 
 @pytest.mark.parametrize("role", ["app_url", "sweeper_url", "results_url", "owner_url"])
