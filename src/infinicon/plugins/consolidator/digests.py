@@ -95,10 +95,9 @@ def _digest(
     chosen = _chosen(scene, sorted(members, key=lambda at: (-central[at], at)), terms)
     if len(chosen) < 2:
         return None
-    in_time = sorted(chosen, key=lambda at: (scene.statements[at].time, scene.statements[at].key))
     return Digest(
         _title([scene.statements[at] for at in members], terms, chosen[max(chosen, key=lambda at: (central[at], -at))]),
-        "\n".join(chosen[at] for at in in_time),
+        _text(scene, chosen),
         sorted(scene.statements[at].key for at in {*chosen, *carried}),
         sorted(one.key for one in replaced),
     )
@@ -114,10 +113,18 @@ def _chosen(scene: Scene, best_first: Sequence[int], terms: Sequence[str]) -> di
         if sentence is None or _flat(sentence) in said:
             continue
         line = f"{statement.memory.speaker}: {sentence}" if statement.memory.speaker else sentence
-        if scene.count("\n".join([*chosen.values(), line])) <= scene.token_budget:
+        # Counted as it will be written: a tokenizer may join the end of a line with what comes next, so that lines in another order cost
+        # another number of tokens.
+        if scene.count(_text(scene, {**chosen, at: line})) <= scene.token_budget:
             chosen[at] = line
             said.add(_flat(sentence))
     return chosen
+
+
+def _text(scene: Scene, lines: Mapping[int, str]) -> str:
+    """The lines of members in order of time."""
+    in_time = sorted(lines, key=lambda at: (scene.statements[at].time, scene.statements[at].key))
+    return "\n".join(lines[at] for at in in_time)
 
 
 def _sentence(statement: Statement, terms: Sequence[str]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -25,11 +25,14 @@ def statement(text: str, at: int = 0, speaker: str | None = "ada") -> Statement:
 
 
 def consolidated(
-    held: Sequence[SourceMemory], vectors: Sequence[Sequence[float]] | None = None, budget: int = 500
+    held: Sequence[SourceMemory],
+    vectors: Sequence[Sequence[float]] | None = None,
+    budget: int = 500,
+    count: Callable[[str], int] = len,
 ) -> Plan:
     """Without vectors words alone find what is compared."""
     rows = np.zeros((len(held), 4)) if vectors is None else np.array(vectors)
-    return BuiltinConsolidator().consolidate(ConsolidationInput(held, rows.astype(np.float16), budget, len))
+    return BuiltinConsolidator().consolidate(ConsolidationInput(held, rows.astype(np.float16), budget, count))
 
 
 def told(*texts: str, speakers: Sequence[str | None] | None = None, apart: timedelta = MONTH) -> list[str]:

@@ -58,6 +58,21 @@ def test_the_budget_is_kept_and_who_is_left_out_is_no_source() -> None:
     assert len(digest.sources) == len(digest.content.split("\n")) == 2
 
 
+def test_the_budget_is_kept_in_the_order_in_which_the_lines_are_written() -> None:
+    """A counter to which the last line matters, as it does to o200k_base: ".\\n" is one token, and a "." at the end another."""
+    held = [atom(text, at) for at, text in enumerate(HARBOUR)]
+
+    def count(text: str) -> int:
+        return len(text) + 30 * text.endswith(HARBOUR[3])
+
+    made = [consolidated(held, _vectors(4), budget, count).digests for budget in range(90, 240)]
+
+    assert all(
+        count(digest.content) <= budget for budget, found in zip(range(90, 240), made, strict=True) for digest in found
+    )
+    assert sum(map(len, made)) > 100
+
+
 def test_what_fits_no_two_sentences_is_no_digest() -> None:
     assert not consolidated([atom(text, at) for at, text in enumerate(HARBOUR)], _vectors(4), budget=50).digests
 
