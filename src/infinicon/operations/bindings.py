@@ -37,7 +37,7 @@ def make(tx: Transaction, caller: Caller, memory_ref: str) -> ScopeKey:
     if bound is not None and _may(caller, bound.namespace):
         return _key(caller, bound)
     if bound is not None:
-        raise Unauthorized("this key is limited to other namespaces", authenticated=True)
+        raise _limited()
     return scopes.resolve(tx, caller, Scope(caller.tenant_name, memory_ref), Permission.INGEST, create=True)
 
 
@@ -58,12 +58,15 @@ def bind(database: Database, keyring: Keyring, caller: Caller, memory_ref: str, 
     """Let the memoryRef stand for the scope, in the place of what it stood for. Makes the namespace if it is new.
 
     Raises:
-        Unauthorized: the key may not administer this namespace, or the one for which the memoryRef stands now.
+        Unauthorized: the key may not administer this namespace, or the one for which the memoryRef stands now; or it is limited to
+            namespaces, and the memoryRef is the name of none of them.
         InvalidRequest: the scope has filters, or a name holds a known secret.
     """
     if scope.filters is not None:
         raise InvalidRequest("scope.filters cannot be bound", details={"field": "scope.filters"})
+    scopes.allow(caller, scope, Permission.ADMIN)
     with database.transaction(caller.tenant) as tx:
+        _check_own(tx, caller, memory_ref)
         key = scopes.resolve(tx, caller, scope, Permission.ADMIN, create=True)
         redactor = redaction.current(tx, caller.tenant, keyring)
         redactor.scope(key)
@@ -71,7 +74,7 @@ def bind(database: Database, keyring: Keyring, caller: Caller, memory_ref: str, 
             raise InvalidRequest("memoryRef must not hold a known secret", details={"field": "memoryRef"})
         before = bindings.find(caller.tenant, tx, memory_ref)
         if before is not None and not _may(caller, before.namespace):
-            raise Unauthorized("this key is limited to other namespaces", authenticated=True)
+            raise _limited()
         return Binding(memory_ref, scope, bindings.bind(key, tx, memory_ref))
 
 
@@ -79,13 +82,28 @@ def unbind(database: Database, caller: Caller, memory_ref: str | None) -> bool:
     """Whether the memoryRef was bound, and now is not.
 
     Raises:
-        Unauthorized: the key may not administer.
+        Unauthorized: the key may not administer; or it is limited to namespaces, and the memoryRef is the name of none of them.
     """
     scopes.allow_tenant(caller, caller.tenant_name, Permission.ADMIN)
-    if memory_ref is None:
-        return False
     with database.transaction(caller.tenant) as tx:
+        _check_own(tx, caller, memory_ref)
+        if memory_ref is None:
+            return False
         return bindings.unbind(caller.tenant, tx, caller.namespaces, memory_ref)
+
+
+def _check_own(tx: Transaction, caller: Caller, memory_ref: str | None) -> None:
+    """A memoryRef is the whole tenant's: a key limited to namespaces says only what their names stand for, or it would lead others,
+    who mean a namespace that it cannot see, into its own. Raises Unauthorized, and the same whether or not there is such a namespace."""
+    if caller.namespaces is None:
+        return
+    named = None if memory_ref is None else tenancy.find_namespace(caller.tenant, tx, memory_ref)
+    if named is None or not _may(caller, named):
+        raise _limited()
+
+
+def _limited() -> Unauthorized:
+    return Unauthorized("this key is limited to other namespaces", authenticated=True)
 
 
 def _may(caller: Caller, namespace: int) -> bool:
