@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +31,8 @@ from infinicon.settings import settings
 
 SERVERS_TIMEOUT = 60.0
 READY_TIMEOUT = 150.0
+PATIENCE = 10.0
+"""Seconds in which a process that starts need not say why it is not ready."""
 LOOPBACK = "127.0.0.1"
 TENANT = "default"
 
@@ -197,21 +201,46 @@ def _conditions(addresses: _Addresses) -> list[tuple[str, Callable[[], bool]]]:
     from infinicon.tasks.ping import answering
 
     return [
-        ("the API", lambda: _status(addresses.api, "/readyz") == http.HTTPStatus.OK),
+        ("the API", _Readiness(addresses.api)),
         ("a worker", lambda: len(answering(addresses.broker)) >= len(WORKER_KINDS)),
         ("Flower", lambda: _status(addresses.flower, "/") == http.HTTPStatus.UNAUTHORIZED),
     ]
 
 
+class _Readiness:
+    """Whether the API is ready. What it says instead, a while after the start, is told once: somebody may have to do something about it."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._patient_until = time.monotonic() + PATIENCE
+        self._told = ""
+
+    def __call__(self) -> bool:
+        status, body = _get(self._url, "/readyz")
+        if status == http.HTTPStatus.SERVICE_UNAVAILABLE and time.monotonic() > self._patient_until:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                why = str(json.loads(body)["message"])
+                if why != self._told:
+                    self._told = why
+                    _report(f"the API is not ready: {why}")
+        return status == http.HTTPStatus.OK
+
+
 def _status(url: str, path: str) -> int | None:
     """The HTTP status of a GET, None where nobody answers."""
+    return _get(url, path)[0]
+
+
+def _get(url: str, path: str) -> tuple[int | None, bytes]:
+    """Status and body of a GET; None and nothing where nobody answers."""
     where = urlsplit(url)
     assert where.hostname is not None
     connection = http.client.HTTPConnection(where.hostname, where.port, timeout=3)
     try:
         connection.request("GET", path)
-        return connection.getresponse().status
+        response = connection.getresponse()
+        return response.status, response.read()
     except (OSError, http.client.HTTPException):
-        return None
+        return None, b""
     finally:
         connection.close()
