@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import ConfigDict
 from pydantic.json_schema import SkipJsonSchema
 
 from infinicon import domain
@@ -16,9 +17,19 @@ BINDINGS_USUAL = 100
 BINDINGS_MOST = 1_000
 
 
+class BoundScope(Scope):
+    """A scope that takes no unknown members."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 class BindRequest(Body):
+    """Members that are not known here are refused, also in the scope: one that was passed over would bind more than was meant."""
+
+    model_config = ConfigDict(extra="forbid")
+
     memory_ref: Name
-    scope: Scope
+    scope: BoundScope
     """For what the memoryRef stands from now on; without filters."""
 
 

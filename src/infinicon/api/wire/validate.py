@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, LiteralString, TypeVar
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError, model_validator
@@ -96,14 +97,26 @@ def check(model: type[M], value: object, whole: str = "body") -> M:
     try:
         parsed = model.model_validate(value)
     except ValidationError as fault:
-        raise _refusal(fault.errors(include_url=False, include_input=False)[0], whole) from None
+        raise _refusal(fault.errors(include_url=False, include_input=False)[0], value, whole) from None
     return parsed
 
 
-def _refusal(error: ErrorDetails, whole: str) -> InvalidRequest:
+def _refusal(error: ErrorDetails, sent: object, whole: str) -> InvalidRequest:
     sentence = error["msg"] if error["type"] == "rule" else RULES.get(error["type"], "is not valid")
     broken = sentence.format(**error.get("ctx", {}))
-    return refused(".".join(str(part) for part in error["loc"]) or whole, broken)
+    return refused(".".join(_place(error, sent)) or whole, broken)
+
+
+def _place(error: ErrorDetails, at: Any) -> Iterator[str]:
+    """The members that lead to the fault. Where a type is a union, the library also names the branch of it that it tried: a name of
+    the code's, and no place in what was sent."""
+    *_, last = error["loc"] or ("",)
+    for part in error["loc"]:
+        if (isinstance(at, dict) and part in at) or (isinstance(at, list) and isinstance(part, int)):
+            at = at[part]
+            yield str(part)
+        elif error["type"] == "missing" and part is last:
+            yield str(part)
 
 
 def refused(field: str, broken: str) -> InvalidRequest:

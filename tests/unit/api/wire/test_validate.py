@@ -90,6 +90,16 @@ def test_a_refusal_names_field_and_rule(value: object, field: str, rule: str) ->
     assert caught.value.message == f"{field} {rule}"
 
 
+@pytest.mark.parametrize("wrong", ["\x00", 5, [], [[]], {}, [{}], {"x": 1}], ids=repr)
+def test_a_refusal_names_places_in_what_was_sent_and_no_types_of_ours(wrong: object) -> None:
+    assert openapi.DESCRIPTION  # every shape is imported
+    names = {field.alias for model in shapes(Body) for field in model.model_fields.values()} | {"body", "0", "x"}
+    for model in shapes(Body):
+        for field in model.model_fields.values():
+            refusal = refusal_of(model, {str(field.alias): wrong})
+            assert refusal is None or set(str(refusal.details["field"]).split(".")) <= names
+
+
 def test_unknown_fields_are_tolerated() -> None:
     scope = {"tenantId": "t", "namespaceId": "n", "colour": 1}
 
