@@ -1,7 +1,7 @@
 """Redaction at write (SR-1): the one chokepoint through which text passes before it is stored, logged or sent.
 
-Secrets that a tenant has made known are replaced by `[REDACTED:<secretId>]`: literally, the longest where several begin at one place, and
-only values of 8 characters and more. Of overlapping secrets the one that begins first goes. A marker of a known secret is left whole
+Secrets that a tenant has made known are replaced by `[REDACTED:<secretId>]`: literally, and only values of 8 characters and more. All that
+any of them covers goes; where some overlap, one marker stands for all, that of the longest. A marker of a known secret is left whole
 whatever it holds, so that redacting twice changes nothing. The time is linear in the text, however many secrets there are.
 """
 
@@ -18,12 +18,11 @@ from threading import Lock
 from typing import TypeAlias
 from uuid import UUID
 
-from ahocorasick_rs import AhoCorasick, MatchKind
-
 from infinicon.credentials import credentials
 from infinicon.domain import ActorRef, Fault, Json, ScopeKey
 from infinicon.errors import Detail, InvalidRequest, MissingDependency
 from infinicon.keyring import Keyring, SealBroken
+from infinicon.operations.covering import Covering
 from infinicon.store import policies, secrets
 from infinicon.store.database import Transaction
 
@@ -32,7 +31,6 @@ SHORTEST = 8
 
 _OPENING = "[REDACTED:"
 _MARKER = re.compile(r"\[REDACTED:([^\[\]\s]{1,100})\]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+.0-9eE]+")
 
 
@@ -63,9 +61,9 @@ class Redactor:
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         known = {value: name for name, value in sorted((values or {}).items()) if len(value) >= SHORTEST}
         self._names = frozenset(known.values())
-        self._markers = [marker(name) for name in known.values()]
+        self._markers = {value: marker(name) for value, name in known.items()}
         self._numbers = any(_NUMBER.fullmatch(value) for value in known)
-        self._find = AhoCorasick(known, matchkind=MatchKind.LeftmostLongest, store_patterns=False) if known else None
+        self._covering = Covering(list(known)) if known else None
         self._patterns: Patterns | None = None
 
     @cached_property
@@ -84,7 +82,7 @@ class Redactor:
     @property
     def idle(self) -> bool:
         """Whether it changes nothing whatever comes."""
-        return self._find is None and self._patterns is None
+        return self._covering is None and self._patterns is None
 
     def text(self, value: str) -> str:
         """The text without known secrets. What needs no change is the same object."""
@@ -104,7 +102,7 @@ class Redactor:
 
     def _within(self, value: str, start: int, end: int) -> Iterator[Edit]:
         """What goes of [start, end), which holds no marker: secrets, and credentials between them."""
-        secrets_ = [] if self._find is None else self._secrets(self._find, value[start:end])
+        secrets_ = [] if self._covering is None else self._secrets(self._covering, value[start:end])
         if self._patterns is None:
             yield from (Edit(start + one.start, start + one.end, one.marker) for one in secrets_)
             return
@@ -116,12 +114,8 @@ class Redactor:
                 yield Edit(start + one.start, start + one.end, one.marker)
             at = start + one.end
 
-    def _secrets(self, find: AhoCorasick, piece: str) -> list[Edit]:
-        # Code points that UTF-8 does not know are looked at as others of the same length.
-        searched = piece if piece.isascii() else _SURROGATE.sub("\ufffd", piece)
-        return [
-            Edit(begin, end, self._markers[pattern]) for pattern, begin, end in find.find_matches_as_indexes(searched)
-        ]
+    def _secrets(self, covering: Covering, piece: str) -> list[Edit]:
+        return [Edit(one.start, one.end, self._markers[one.value]) for one in covering.find(piece)]
 
     def json(self, value: Json) -> Json:
         """The same of every string in it, keys too, and of numbers as they are written. Keys that become equal are numbered."""
