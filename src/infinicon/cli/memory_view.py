@@ -53,6 +53,8 @@ def put(client: Client, ref: str, content: str, tags: Sequence[str], expires: st
         show_json(reply)
     else:
         print(reply["entry"]["id"])
+        for warning in reply.get("warnings", ()):
+            note(f"warning: {warning['message']}")
 
 
 def get(client: Client, ref: str, entry: str, *, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from infinicon.domain.fault import ContextWarning
 from infinicon.domain.scope import Scope
 
 MOST_ENTRIES = 1_000
@@ -80,6 +81,14 @@ class PutRequest:
     expires_at: datetime | None = None
     idempotency_key: str | None = None
     body_digest: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class PutReply:
+    """The entry that was made, now or under the same Idempotency-Key before."""
+
+    entry: Entry
+    warnings: Sequence[ContextWarning] = ()
 
 
 @dataclass(frozen=True, slots=True)

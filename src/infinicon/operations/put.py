@@ -9,11 +9,13 @@ from infinicon import rendering
 from infinicon.domain import (
     ActorRef,
     Caller,
+    ContextWarning,
     Entry,
     EventType,
     Lane,
     MemoryType,
     Permission,
+    PutReply,
     PutRequest,
     ScopeKey,
 )
@@ -29,10 +31,13 @@ from infinicon.store.puts import Verbatim
 
 CONTENT_TYPE = "text/plain"
 
+ALREADY_EXPIRED = ContextWarning("already_expired", "its expiresAt is past: it is found by nobody")
+
 
 @retry_conflicts
-def put(database: Database, keyring: Keyring, counters: Counters, caller: Caller, request: PutRequest) -> Entry:
-    """Store an entry. From the commit on list shows it; query finds it once its episode has gone the way of all episodes.
+def put(database: Database, keyring: Keyring, counters: Counters, caller: Caller, request: PutRequest) -> PutReply:
+    """Store an entry. From the commit on list shows it; query finds it once its episode has gone the way of all episodes. One whose time
+    is over is stored as well, with a warning, as ingest does it.
 
     Raises:
         Unauthorized: the key may not write, or not to this memory.
@@ -48,11 +53,13 @@ def put(database: Database, keyring: Keyring, counters: Counters, caller: Caller
             key = keyring.mac("idempotency", str(scope.namespace).encode(), request.idempotency_key.encode())
             earlier = replies.reserve(caller.tenant, tx, key, request.body_digest)
             if earlier is not None:
-                return _replay(scope, tx, request, *earlier)
+                return PutReply(_replay(scope, tx, request, *earlier))
         entry = _store(keyring, counters, caller, scope, tx, request)
         if key is not None:
             replies.keep(caller.tenant, tx, key, {"entry": str(entry.id)})
-    return entry
+        if entry.expires_at is not None and entry.expires_at <= waiting.now(tx):
+            return PutReply(entry, [ALREADY_EXPIRED])
+    return PutReply(entry)
 
 
 def _replay(scope: ScopeKey, tx: Transaction, request: PutRequest, digest: bytes, kept: dict[str, str]) -> Entry:

@@ -102,7 +102,7 @@ class RunMemory:
         """Write an entry, and record that this run did."""
         parts = self.parts
         request = PutRequest(memory_ref, content, tags, expires_at or self.now() + KEPT)
-        entry = put(parts.database, parts.keyring, parts.counters, self.caller, request)
+        entry = put(parts.database, parts.keyring, parts.counters, self.caller, request).entry
         parts.wake()
         self._own.add(entry.id)
         with parts.database.transaction(self.caller.tenant) as tx:
@@ -127,6 +127,6 @@ class RunMemory:
         found = entries.list_entries(parts.database, parts.embedder, parts.counters, other, request).entries
         if found:
             return found[0]
-        planted = put(parts.database, parts.keyring, parts.counters, other, PutRequest(memory_ref, content))
+        planted = put(parts.database, parts.keyring, parts.counters, other, PutRequest(memory_ref, content)).entry
         parts.wake()
         return planted

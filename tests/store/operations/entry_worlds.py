@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from infinicon.domain import Entry, ListReply, ListRequest, PutRequest, Rank, Scope, TombstoneStatus
+from infinicon.domain import Entry, ListReply, ListRequest, PutReply, PutRequest, Rank, Scope, TombstoneStatus
 from infinicon.operations import bindings as binding
 from infinicon.operations.entries import delete_entry, get_entry, list_entries
 from infinicon.operations.put import put
@@ -13,6 +13,11 @@ from tests.store.operations.conftest import Pipeline
 
 
 def put_entry(pipeline: Pipeline, content: str, ref: str = "notes", **more: Any) -> Entry:
+    return answered(pipeline, content, ref, **more).entry
+
+
+def answered(pipeline: Pipeline, content: str, ref: str = "notes", **more: Any) -> PutReply:
+    """What put answers with."""
     return put(pipeline.app, pipeline.keyring, pipeline.counters, pipeline.caller, PutRequest(ref, content, **more))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from infinicon.domain import (
@@ -12,7 +14,7 @@ from infinicon.operations.policy import set_policy
 from infinicon.operations.secrets import add_secret
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import COUNTERS, Pipeline
-from tests.store.operations.entry_worlds import bind, contents, delete, listed, put_entry
+from tests.store.operations.entry_worlds import answered, bind, contents, delete, listed, put_entry
 
 
 def test_a_put_is_an_episode_with_one_verbatim_atom(pipeline: Pipeline, sql: Sql) -> None:
@@ -70,6 +72,16 @@ def test_an_idempotency_key_makes_one_entry(pipeline: Pipeline) -> None:
 
     assert put_entry(pipeline, "Once.", idempotency_key="k", body_digest=b"d") == first
     assert contents(listed(pipeline)) == ["Once."]
+
+
+def test_one_whose_time_is_over_is_stored_with_a_warning(pipeline: Pipeline) -> None:
+    now = datetime.now(UTC)
+    late = answered(pipeline, "Too late.", expires_at=now - timedelta(seconds=1))
+
+    assert [warning.code for warning in late.warnings] == ["already_expired"]
+    assert answered(pipeline, "In time.", expires_at=now + timedelta(hours=1)).warnings == ()
+    assert answered(pipeline, "For ever.").warnings == ()
+    assert contents(listed(pipeline)) == ["For ever.", "In time."]
 
 
 def test_deleting_a_put_takes_its_episode_and_what_that_led_to(pipeline: Pipeline, sql: Sql) -> None:

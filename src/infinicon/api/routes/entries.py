@@ -38,9 +38,9 @@ def _listed(call: Call, request: ListRequest) -> Response:
 def put_entry(call: Admitted) -> Response:
     own = call.runtime
     request = wire.parse_put(call.body, call.request.headers.get("idempotency-key"))
-    entry = put.put(own.database, own.keyring, own.counters, call.caller, request)
+    reply = put.put(own.database, own.keyring, own.counters, call.caller, request)
     call.house.dispatcher.wake()
-    return answer(wire.get_to_wire(entry))
+    return answer(wire.put_to_wire(reply))
 
 
 @router.get("/v0/memory/entries/{id}", **openapi.GET)

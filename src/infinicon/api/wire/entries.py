@@ -14,7 +14,17 @@ from pydantic_core import PydanticCustomError
 from infinicon import domain
 from infinicon.api import limits, strict_json
 from infinicon.api.wire.ingest import IDEMPOTENCY_KEY, Tag
-from infinicon.api.wire.shared import Name, Time, check_name, check_text, optional_time, present, time_to_wire
+from infinicon.api.wire.shared import (
+    ContextWarning,
+    Name,
+    Time,
+    check_name,
+    check_text,
+    optional_time,
+    present,
+    time_to_wire,
+    warnings_to_wire,
+)
 from infinicon.api.wire.validate import Body, check, refused
 from infinicon.errors import TooLarge
 
@@ -86,6 +96,8 @@ class PutRequest(Body):
 
 class PutReply(Body):
     entry: Entry
+    warnings: list[ContextWarning] | SkipJsonSchema[None] = None
+    """`already_expired`: its own expiresAt is past."""
 
 
 class DeleteEntryReply(Body):
@@ -179,6 +191,10 @@ def entry_to_wire(entry: domain.Entry) -> dict[str, Any]:
         createdAt=time_to_wire(entry.created_at),
         expiresAt=optional_time(entry.expires_at),
     )
+
+
+def put_to_wire(reply: domain.PutReply) -> dict[str, Any]:
+    return present(entry=entry_to_wire(reply.entry), warnings=warnings_to_wire(reply.warnings))
 
 
 def get_to_wire(entry: domain.Entry | None) -> dict[str, Any]:

@@ -107,12 +107,13 @@ def _refusal(error: ErrorDetails, sent: object, whole: str) -> InvalidRequest:
     return refused(".".join(_place(error, sent)) or whole, broken)
 
 
-def _place(error: ErrorDetails, at: Any) -> Iterator[str]:
+def _place(error: ErrorDetails, sent: object) -> Iterator[str]:
     """The members that lead to the fault. Where a type is a union, the library also names the branch of it that it tried: a name of
     the code's, and no place in what was sent."""
+    at: Any = sent
     *_, last = error["loc"] or ("",)
     for part in error["loc"]:
-        if (isinstance(at, dict) and part in at) or (isinstance(at, list) and isinstance(part, int)):
+        if (isinstance(at, dict) and part in at) or (isinstance(part, int) and isinstance(at, list)):
             at = at[part]
             yield str(part)
         elif error["type"] == "missing" and part is last:

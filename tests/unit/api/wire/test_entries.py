@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from infinicon.api.wire import entries as wire
-from infinicon.domain import Entry, ListReply, ListRequest, Rank
+from infinicon.domain import ContextWarning, Entry, ListReply, ListRequest, PutReply, Rank
 from infinicon.errors import InvalidRequest, TooLarge
 
 ID = UUID("019a5b5e-7a3c-7cc2-9d8e-2f1f0a1b2c3d")
@@ -162,6 +162,17 @@ def test_what_is_not_put() -> None:
         wire.parse_put(json.dumps({"memoryRef": "notes", "content": "é" * (512 * 1024 + 1)}).encode(), None)
     with pytest.raises(InvalidRequest):
         wire.parse_put(b'{"memoryRef": "notes", "content": "x"}', "a b")
+
+
+def test_a_put_answers_with_warnings_where_there_are_any() -> None:
+    entry = Entry(ID, "The heron flew.", ["birds"], MADE)
+    warning = ContextWarning("already_expired", "its time is over")
+
+    assert wire.put_to_wire(PutReply(entry)) == {"entry": wire.entry_to_wire(entry)}
+    assert wire.put_to_wire(PutReply(entry, [warning])) == {
+        "entry": wire.entry_to_wire(entry),
+        "warnings": [{"code": warning.code, "message": warning.message}],
+    }
 
 
 def test_an_entry_has_five_properties_at_most() -> None:
