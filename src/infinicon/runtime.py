@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from functools import cached_property, partial
 
@@ -11,6 +12,7 @@ from infinicon.domain import Lane
 from infinicon.encoder.client import EncoderClient
 from infinicon.errors import Unavailable
 from infinicon.keyring import Keyring
+from infinicon.operations import asking
 from infinicon.operations.consolidating import Workshop
 from infinicon.operations.counting import Counters
 from infinicon.operations.dispatch import LaneLimits
@@ -21,7 +23,7 @@ from infinicon.plugins.coalescing import CoalescingEmbedder
 from infinicon.plugins.counters import damaged as damaged_counters
 from infinicon.plugins.loader import load_consolidator, load_embedder, load_extractor, load_token_counter
 from infinicon.ports import Consolidator, Embedder, Extractor
-from infinicon.settings import Settings, settings
+from infinicon.settings import Settings, child_environment, settings
 from infinicon.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -139,9 +141,10 @@ class Runtime:
 
     @cached_property
     def previews(self) -> Previews:
-        return Previews(
-            lambda: self.consolidator, self.counters, self.consolidation_bounds, self.settings.consolidation_ceiling
-        )
+        # The plug-in gets no addresses and no secrets of ours: it needs none.
+        command = [sys.executable, "-P", "-m", "infinicon.api.proposing"]
+        child = asking.Child(command, child_environment({}), self.settings.consolidation_ceiling)
+        return Previews(child.ask, self.counters, self.consolidation_bounds)
 
     def lane_limits(self, lane: Lane) -> LaneLimits:
         chosen = self.settings

@@ -56,6 +56,7 @@ MEMORY = """
 """
 TABLES = ("memories", "links", "space_rows", "postings", "tombstones", "consolidation_changes")
 CEILING, LEASE = 2, 2
+PREVIEW = {"trigger": "manual", "mode": "preview"}
 
 
 def plug_in(place: Path) -> dict[str, str]:
@@ -139,6 +140,23 @@ def test_memory_stays_and_the_job_says_why(instance: Instance, place: Path, faul
         assert (again["status"], again["result"]["consolidations"]) == ("completed", 1)
 
 
+def test_a_preview_leaves_the_api_alive_and_its_places_free(instance: Instance, place: Path) -> None:
+    with Client(instance, "looked at") as client:
+        facts(client, "Rosa lives in Lyon.", "Rosa has a blue bicycle.")
+        before, api = memory(instance), processes(instance, "api")
+        for fault, code in (("die", "plugin_failed"), ("raise", "plugin_failed"), *[("hang", "unavailable")] * 3):
+            wanted(place, fault)
+            answer = client.http.post("/v0/consolidate", json={"scope": client.scope, **PREVIEW})
+            assert answer.json()["code"] == code
+        wanted(place, "good")
+        shown = client.post("/v0/consolidate", PREVIEW)["plan"]
+
+        assert len(shown["digests"]) == 1
+        assert memory(instance) == before
+        assert processes(instance, "api") == api
+        assert not processes(instance, "infinicon.api.proposing")
+
+
 def test_a_long_consolidation_holds_nobody_up(instance: Instance, place: Path) -> None:
     with Client(instance, "long") as client:
         facts(client, "Rosa lives in Lyon.", "Rosa has a blue bicycle.")
@@ -170,9 +188,11 @@ def test_a_worker_that_is_killed_leaves_a_scope_that_is_free(instance: Instance,
 
 
 def worker(instance: Instance) -> psutil.Process:
-    (found,) = [
-        child
-        for child in psutil.Process(instance.pid).children(recursive=True)
-        if child.cmdline()[-2:] == ["worker", "consolidate"]
-    ]
+    (found,) = processes(instance, "worker", "consolidate")
     return found
+
+
+def processes(instance: Instance, *ending: str) -> list[psutil.Process]:
+    """Of an instance, those whose command ends with these words."""
+    children = psutil.Process(instance.pid).children(recursive=True)
+    return [child for child in children if child.cmdline()[-len(ending) :] == [*ending]]

@@ -1,11 +1,9 @@
-"""Preview: what consolidating a scope would do, without doing it. The plug-in runs in the process that is asked, and not for ever."""
+"""Preview: what consolidating a scope would do, without doing it."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as Late
 from uuid import UUID
 
 from infinicon.domain import (
@@ -18,33 +16,31 @@ from infinicon.domain import (
     ProposedPair,
     Scope,
     ScopeKey,
-    Stage,
 )
-from infinicon.errors import InfiniconError, NotFound, Overloaded, Unavailable
+from infinicon.errors import NotFound, Overloaded
 from infinicon.keyring import Keyring
-from infinicon.operations import plans, redaction, scopes
+from infinicon.operations import redaction, scopes
 from infinicon.operations.counting import Counters
 from infinicon.operations.plans import Checked
 from infinicon.operations.redaction import Redactor
 from infinicon.operations.selecting import Bounds, Slice, select, spec_of, undone
-from infinicon.ports import Consolidator, ModelInfo
+from infinicon.ports import ModelInfo
 from infinicon.store import consolidation_runs
 from infinicon.store.consolidation_changes import Kind
 from infinicon.store.consolidation_runs import NIL
 from infinicon.store.database import Database
 
 AT_ONCE = 2
-"""Previews in one process. One that hangs in a plug-in keeps its place until the process ends."""
+"""Previews in one process."""
 
 
 class Previews:
-    """Previews of one process, each in a thread of its own, for at most `seconds`."""
+    """Previews of one process. `ask` has the plug-in propose something for a slice, in a bounded time (operations/asking.py)."""
 
-    def __init__(self, consolidator: Callable[[], Consolidator], counters: Counters, bounds: Bounds, seconds: float):
-        self._consolidator = consolidator
+    def __init__(self, ask: Callable[[Slice], Checked], counters: Counters, bounds: Bounds):
+        self._ask = ask
         self._counters = counters
         self._bounds = bounds
-        self._seconds = seconds
         self._places = threading.BoundedSemaphore(AT_ONCE)
 
     def preview(
@@ -71,29 +67,16 @@ class Previews:
             part = select(database, self._counters, model, caller.tenant, within, spec, NIL, self._bounds)
             if part.fresh:
                 last = part.last and place == len(withins) - 1
-                return _shown(scope, part, self._in_time(part), redactor, complete=last)
+                return _shown(scope, part, self._asked(part), redactor, complete=last)
         return Preview(0, complete=True)
 
-    def _in_time(self, part: Slice) -> Checked:
+    def _asked(self, part: Slice) -> Checked:
         if not self._places.acquire(blocking=False):
             raise Overloaded("as many previews as there may be are at work", details={"limit": AT_ONCE})
-        done: Future[Checked] = Future()
-
-        def work() -> None:
-            try:
-                done.set_result(plans.propose(self._consolidator(), part))
-            except InfiniconError as fault:  # raised where it is waited for
-                done.set_exception(fault)
-            finally:
-                self._places.release()
-
-        threading.Thread(target=work, name="preview", daemon=True).start()
         try:
-            return done.result(self._seconds)
-        except Late:
-            raise Unavailable(
-                "the consolidator did not answer in time", details={"stage": Stage.CONSOLIDATE.value}
-            ) from None
+            return self._ask(part)
+        finally:
+            self._places.release()
 
 
 def _shown(scope: ScopeKey, part: Slice, plan: Checked, redactor: Redactor, *, complete: bool) -> Preview:

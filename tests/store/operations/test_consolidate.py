@@ -21,9 +21,9 @@ from infinicon.domain import (
     Stage,
     Trigger,
 )
-from infinicon.errors import LeaseLost, NotFound, PluginFailed, Unauthorized, Unavailable
-from infinicon.operations import dispatch
-from infinicon.operations.preview import Previews
+from infinicon.errors import LeaseLost, NotFound, Overloaded, PluginFailed, Unauthorized, Unavailable
+from infinicon.operations import dispatch, plans
+from infinicon.operations.preview import AT_ONCE, Previews
 from infinicon.operations.selecting import Bounds
 from infinicon.ports import ConsolidationInput, Digest, Plan, Supersession
 from infinicon.store import consolidation_runs
@@ -277,8 +277,8 @@ def test_who_may_ask_and_where(pipeline: Pipeline) -> None:
         made.ask(Scope("another tenant", "notes"))
 
 
-def previews(made: Consolidations, seconds: float = 10.0) -> Previews:
-    return Previews(lambda: made.stub, made.pipeline.counters, Bounds(500, 256), seconds)
+def previews(made: Consolidations) -> Previews:
+    return Previews(lambda part: plans.propose(made.stub, part), made.pipeline.counters, Bounds(500, 256))
 
 
 def look(made: Consolidations, own: Previews) -> Any:
@@ -304,13 +304,28 @@ def test_a_preview_shows_the_plan_and_changes_nothing(pipeline: Pipeline, sql: S
     assert (pipeline.content(pair.first), pipeline.content(pair.second), pair.reason) == (LYON, TURIN, "moved")
 
 
-def test_a_preview_of_a_bad_plug_in_says_so(pipeline: Pipeline) -> None:
+def test_two_previews_at_once_and_each_place_comes_free(pipeline: Pipeline) -> None:
     put(pipeline, LYON, TURIN)
     made = Consolidations(pipeline, raising)
-    with pytest.raises(PluginFailed):
-        look(made, previews(made))
-    ended = threading.Event()
-    made.stub.plan = lambda _: ended.wait(30)
-    with pytest.raises(Unavailable, match="in time"):
-        look(made, previews(made, 0.05))
-    ended.set()
+    own = previews(made)
+    for _ in range(AT_ONCE + 1):
+        with pytest.raises(PluginFailed):
+            look(made, own)
+    inside, ended = threading.Semaphore(0), threading.Event()
+
+    def slow(_request: ConsolidationInput) -> Plan:
+        inside.release()
+        assert ended.wait(60)
+        return Plan()
+
+    made.stub.plan = slow
+
+    def third() -> None:
+        for _ in range(AT_ONCE):
+            assert inside.acquire(timeout=60)
+        with pytest.raises(Overloaded):
+            look(made, own)
+        ended.set()
+
+    together(*[lambda: look(made, own)] * AT_ONCE, third)
+    assert look(made, own).memories == 2
