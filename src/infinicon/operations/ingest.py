@@ -35,6 +35,7 @@ from infinicon.errors import (
     Detail,
     IdempotencyConflict,
     InvalidContent,
+    InvalidRequest,
     UnsupportedMediaType,
 )
 from infinicon.ids import new_id
@@ -201,6 +202,9 @@ def _prepare(
         if "text/*" in known:
             details["except"] = [member for member in MARKUP if not extractor.supports(member)]
         return Fault.of(UnsupportedMediaType("nothing here reads this contentType", details=details))
+    if redactor.names(episode.content_type):
+        rule = "must not hold a known secret"
+        return Fault.of(InvalidRequest(f"contentType {rule}", details={"field": "contentType", "rule": rule}))
     if textual and not isinstance(episode.content, str):
         return Fault.of(InvalidContent("content must be a string for text/*", details={"field": "content"}))
     redacted = redactor.json(episode.content)

@@ -344,11 +344,13 @@ def _links(tx: Transaction, tenant: int, redactor: Redactor, after: UUID) -> lis
 
 def _tombstones(tx: Transaction, tenant: int, redactor: Redactor, after: UUID) -> list[UUID]:
     found = redactions.tombstones(tenant, tx, after, PAGE)
-    for memory, reason, kept in found:
+    for memory, reason, kept, content_type in found:
         new = redactor.text(reason), redactor.stored(kept)
         if new != (reason, kept):
             redactions.reword_tombstone(tenant, tx, memory, *new)
-    return [memory for memory, _, _ in found]
+        if content_type is not None and (plain := redactor.media_type(content_type)) != content_type:
+            redactions.retype(tenant, tx, memory, plain)
+    return [memory for memory, _, _, _ in found]
 
 
 def _jobs(tx: Transaction, tenant: int, redactor: Redactor, after: UUID) -> list[UUID]:

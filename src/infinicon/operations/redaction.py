@@ -29,6 +29,9 @@ from infinicon.store.database import Transaction
 SHORTEST = 8
 """Characters of a value that is replaced: shorter ones are words of their own in too many texts."""
 
+PLAIN = frozenset({"text/plain", "application/json"})
+"""Media types that stand in the place of those that say a secret."""
+
 _OPENING = "[REDACTED:"
 _MARKER = re.compile(r"\[REDACTED:([^\[\]\s]{1,100})\]")
 _NUMBER = re.compile(r"[-+.0-9eE]+")
@@ -161,7 +164,10 @@ class Redactor:
         if isinstance(kept, dict) and isinstance(content := kept.get("content"), str):
             textual = str(kept.get("contentType") or "text/plain").lower().startswith("text/")
             redacted = self.text(content) if textual else self.document(content)
-            return {**self.mapping({**kept, "content": None}), "content": redacted}
+            said = {**self.mapping({**kept, "content": None}), "content": redacted}
+            return (
+                {**said, "contentType": self.media_type(str(kept["contentType"]))} if kept.get("contentType") else said
+            )
         return self.json(kept)
 
     def tags(self, tags: Iterable[str]) -> Sequence[str]:
@@ -205,9 +211,17 @@ class Redactor:
         return replace(actor, id=self.text(actor.id))
 
     def media_type(self, content_type: str) -> str:
-        """The parameters of a media type may say anything; the type itself is one of a few."""
-        plain, semicolon, parameters = content_type.partition(";")
-        return plain + semicolon + self.text(parameters)
+        """A media type without known secrets. Its parameters may say anything; one that says a secret itself gives way to a plain one."""
+        if content_type.lower() in PLAIN:
+            return content_type
+        if self.names(content_type):
+            return "text/plain" if content_type.lower().startswith("text/") else "application/json"
+        return self.text(content_type)
+
+    def names(self, content_type: str) -> bool:
+        """Whether there is a known secret in the media type itself. The plain ones name none, whatever is known."""
+        end = len(content_type.partition(";")[0])
+        return content_type.lower() not in PLAIN and any(edit.start < end for edit in self.edits(content_type))
 
     def fault(self, fault: Fault) -> Fault:
         """A fault as a plug-in may have worded it."""

@@ -145,9 +145,12 @@ LINK_SPEAKERS = text("""
 NAME_SPEAKER = text("UPDATE links SET speaker = :new WHERE tenant = :tenant AND id = :id AND speaker = :old")
 
 TOMBSTONES = text("""
-    SELECT memory AS id, reason, kept FROM tombstones
-    WHERE tenant = :tenant AND memory > :after ORDER BY memory LIMIT :limit FOR UPDATE
+    SELECT t.memory AS id, t.reason, t.kept, m.content_type
+    FROM tombstones t JOIN memories m ON m.tenant = t.tenant AND m.id = t.memory
+    WHERE t.tenant = :tenant AND t.memory > :after ORDER BY t.memory LIMIT :limit FOR UPDATE OF t
 """)
+
+RETYPE = text("UPDATE memories SET content_type = :content_type WHERE tenant = :tenant AND id = :id")
 
 REWORD_TOMBSTONE = text("""
     UPDATE tombstones SET reason = :reason, kept = CAST(:kept AS jsonb) WHERE tenant = :tenant AND memory = :id
@@ -320,10 +323,15 @@ def name_speaker(tenant: int, tx: Transaction, link: UUID, old: str, new: str) -
     tx.execute(NAME_SPEAKER, {"tenant": tenant, "id": link, "old": old, "new": new})
 
 
-def tombstones(tenant: int, tx: Transaction, after: UUID, limit: int) -> list[tuple[UUID, str, Json]]:
-    """Reasons, and what is kept for audits, by memory; locked."""
+def tombstones(tenant: int, tx: Transaction, after: UUID, limit: int) -> list[tuple[UUID, str, Json, str | None]]:
+    """Reasons, and what is kept for audits, by memory; locked. And the media type of what was there, which stays with the memory."""
     rows = tx.execute(TOMBSTONES, {"tenant": tenant, "after": after, "limit": limit})
-    return [(row.id, row.reason, row.kept) for row in rows]
+    return [(row.id, row.reason, row.kept, row.content_type) for row in rows]
+
+
+def retype(tenant: int, tx: Transaction, memory: UUID, content_type: str) -> None:
+    """Another media type for a memory that is gone."""
+    tx.execute(RETYPE, {"tenant": tenant, "id": memory, "content_type": content_type})
 
 
 def reword_tombstone(tenant: int, tx: Transaction, memory: UUID, reason: str, kept: Json) -> None:

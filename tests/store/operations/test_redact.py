@@ -176,6 +176,28 @@ def test_reasons_kept_content_and_errors_too(pipeline: Pipeline, sql: Sql) -> No
     assert found_in(pipeline, sql, SECRET) == set()
 
 
+def test_a_media_type_that_says_it_becomes_a_plain_one(pipeline: Pipeline, sql: Sql) -> None:
+    set_policy(pipeline.app, pipeline.caller, pipeline.scope(), {"audit_seconds": 3600})
+    refs = [
+        result.ref
+        for result in pipeline.ingest(
+            IngestEpisode("text/x-hunter22; charset=utf-8", "The boat is blue."),
+            IngestEpisode("application/x-hunter22+json", {"a": "The boat is blue."}),
+            IngestEpisode("application/x-hunter22+json", {"a": "The boat was blue."}),
+        ).results
+    ]
+    pipeline.drain()
+    gone = TombstoneRequest(pipeline.scope(), refs[2:], "wrong", Cascade.TOMBSTONE_DERIVED)
+    tombstone(pipeline.app, pipeline.keyring, pipeline.caller, gone)
+    assert found_in(pipeline, sql, "hunter22") == {"memories.content_type", "tombstones.kept"}
+    redacted(pipeline, add(pipeline, "hunter22"))
+    assert found_in(pipeline, sql, "hunter22") == set()
+    assert memories(pipeline, sql, "content_type") == ["text/plain", "application/json", "application/json"]
+    assert memories(pipeline, sql, "content")[:2] == ["The boat is blue.", '{"a":"The boat is blue."}']
+    kept: list[Any] = [row[0] for row in sql("SELECT kept FROM tombstones WHERE tenant = %s", pipeline.caller.tenant)]
+    assert "application/json" in [one["contentType"] for one in kept]
+
+
 def test_why_something_failed_too(pipeline: Pipeline, sql: Sql) -> None:
     pipeline.extractor = Joining(pipeline.extractor)
     job = pipeline.put("poison").job_id

@@ -60,6 +60,25 @@ def test_names_of_a_scope_say_no_secret(pipeline: Pipeline, sql: Sql, part: str)
     assert found_in(pipeline, sql, SECRET) == set()
 
 
+@pytest.mark.parametrize("content_type", ["text/{}", "application/{}+json", "text/{}; charset=utf-8"])
+def test_a_media_type_says_no_secret(pipeline: Pipeline, sql: Sql, content_type: str) -> None:
+    add(pipeline, "hunter22")
+    rejected, kept = pipeline.ingest(
+        IngestEpisode(content_type.format("x-hunter22"), "A heron stood."),
+        IngestEpisode(content_type.format("x-hunter2"), "A heron stood."),
+    ).results
+    assert (rejected.status, kept.status) == (IngestStatus.REJECTED, IngestStatus.CREATED)
+    assert rejected.error is not None
+    assert (rejected.error.code, rejected.error.details["field"]) == ("invalid_request", "contentType")
+    assert "hunter22" not in f"{rejected.error.message} {rejected.error.details}"
+    assert found_in(pipeline, sql, "hunter22") == set()
+
+
+def test_the_plain_media_types_are_taken_whatever_is_known(pipeline: Pipeline) -> None:
+    add(pipeline, "text/plain")
+    assert pipeline.put("A heron stood.").results[0].status is IngestStatus.CREATED
+
+
 def test_sameness_is_known_of_what_came_in(pipeline: Pipeline) -> None:
     """Digests are made before anything is replaced: other content is other content, though it is redacted to the same."""
     add(pipeline, "first secret")
