@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from uuid import UUID
 
 from infinicon.domain import Caller
-from infinicon.operations import runs
+from infinicon.operations import runs, workflows
 from infinicon.operations.run_memory import Parts
 from infinicon.runtime import Runtime
 from infinicon.tasks.enqueue import Dispatcher
@@ -44,6 +45,11 @@ class Player:
             self._dispatcher.wake,
             own.embedder.ready,
         )
+
+    def playable(self) -> Sequence[str]:
+        """The workflows that can be played now."""
+        parts = self.parts()
+        return workflows.playable(other=parts.other is not None, counted=parts.counters.budget_unit() is not None)
 
     def _play(self, caller: Caller, run: UUID) -> None:
         runs.play(self.parts(), caller, run)

@@ -6,12 +6,12 @@ The seam is mounted by INFINICON_CONFORMANCE alone (docs/openwop.md). It has no 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
 from infinicon.domain import Caller, ConformanceRun, Entry, Fault, Permission, RunStatus, Seen, Shown, Variable
-from infinicon.errors import InfiniconError, Internal, InvalidRequest, NotFound, Unauthorized
+from infinicon.errors import InfiniconError, Internal, InvalidRequest, NotFound, Unauthorized, Unavailable
 from infinicon.ids import new_id, parse_id
 from infinicon.keyring import Keyring
 from infinicon.operations import bindings, scopes
@@ -54,16 +54,21 @@ def allow(caller: Caller) -> None:
         raise Unauthorized("this key is limited to namespaces, and a run is the tenant's", authenticated=True)
 
 
-def start_run(database: Database, caller: Caller, workflow: str) -> ConformanceRun:
-    """A run that waits to be played. Runs of a day ago go.
+def start_run(
+    database: Database, caller: Caller, workflow: str, playable: Collection[str] | None = None
+) -> ConformanceRun:
+    """A run that waits to be played. Runs of a day ago go. `playable`: the workflows that are advertised now; None: all.
 
     Raises:
         NotFound: there is no such workflow.
         Unauthorized: the caller is no admin of the whole tenant.
+        Unavailable: what the workflow needs is not there.
     """
     allow(caller)
     if workflow not in WORKFLOWS:
         raise NotFound("there is no such workflow")
+    if playable is not None and workflow not in playable:
+        raise Unavailable("the workflow cannot be played now: its other tenant or the token counter is missing")
     run = new_id()
     with database.transaction(caller.tenant) as tx:
         conformance.forget(caller.tenant, tx, KEPT_SECONDS)

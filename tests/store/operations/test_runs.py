@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from infinicon.domain import Permission, RunStatus
-from infinicon.errors import InvalidRequest, NotFound, Unauthorized
+from infinicon.errors import InvalidRequest, NotFound, Unauthorized, Unavailable
 from infinicon.keyring import Keyring
 from infinicon.operations import runs
 from infinicon.operations.entries import delete_entry
@@ -125,6 +125,14 @@ def test_there_is_one_answer_for_what_is_not_there(
 def test_a_workflow_that_nobody_knows_is_not_there(pipeline: Pipeline) -> None:
     with pytest.raises(NotFound):
         start_run(pipeline.app, pipeline.caller, "conformance-nothing")
+
+
+def test_a_workflow_that_is_not_advertised_now_does_not_start(pipeline: Pipeline) -> None:
+    with pytest.raises(Unavailable):
+        start_run(pipeline.app, pipeline.caller, ROUND_TRIP, ["conformance-noop"])
+    with pytest.raises(NotFound):
+        start_run(pipeline.app, pipeline.caller, "conformance-nothing", [])
+    assert start_run(pipeline.app, pipeline.caller, ROUND_TRIP, [ROUND_TRIP]).status is RunStatus.QUEUED
 
 
 def test_who_may_not_administer_the_whole_tenant_runs_nothing(pipeline: Pipeline) -> None:

@@ -19,7 +19,8 @@ router = APIRouter(include_in_schema=False)
 
 @router.post("/v1/runs")
 def start_run(call: Admitted) -> Response:
-    run = runs.start_run(call.runtime.database, call.caller, wire.parse_start(call.body))
+    workflow, playable = wire.parse_start(call.body), call.house.player.playable()
+    run = runs.start_run(call.runtime.database, call.caller, workflow, playable)
     call.house.player.play(call.caller, run.id)
     return answer(wire.made_to_wire(run), status=201)
 
