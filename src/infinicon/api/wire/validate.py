@@ -113,11 +113,12 @@ def _place(error: ErrorDetails, sent: object) -> Iterator[str]:
     at: Any = sent
     *_, last = error["loc"] or ("",)
     for part in error["loc"]:
-        if (isinstance(at, dict) and part in at) or (isinstance(part, int) and isinstance(at, list)):
+        try:
             at = at[part]
-            yield str(part)
-        elif error["type"] == "missing" and part is last:
-            yield str(part)
+        except (LookupError, TypeError):
+            if error["type"] != "missing" or part is not last:
+                continue
+        yield str(part)
 
 
 def refused(field: str, broken: str) -> InvalidRequest:
