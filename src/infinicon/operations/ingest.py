@@ -92,9 +92,10 @@ def ingest(
         key = None
         if request.idempotency_key is not None:
             key = keyring.mac("idempotency", str(scope.namespace).encode(), request.idempotency_key.encode())
-            earlier = replies.reserve(caller.tenant, tx, key, request.body_digest)
+            body = keyring.mac(replies.BODY, request.body_digest)
+            earlier = replies.reserve(caller.tenant, tx, key, body)
             if earlier is not None:
-                return _replay(scope, request, earlier)
+                return _replay(scope, body, earlier)
         expiry = policies.read(scope, tx).default_expiry_seconds
         prepared = [
             _prepare(keyring, extractor, redactor, scope, caller, _with_expiry(episode, expiry))
@@ -333,9 +334,9 @@ def _kept(reply: IngestReply) -> Json:
     return {"job": str(reply.job_id), "results": results}
 
 
-def _replay(scope: ScopeKey, request: IngestRequest, earlier: tuple[bytes, Any]) -> IngestReply:
+def _replay(scope: ScopeKey, body: bytes, earlier: tuple[bytes, Any]) -> IngestReply:
     digest, kept = earlier
-    if digest != request.body_digest:
+    if digest != body:
         raise IdempotencyConflict("the Idempotency-Key stands for another request")
     results = []
     for item in kept["results"]:

@@ -51,9 +51,10 @@ def put(database: Database, keyring: Keyring, counters: Counters, caller: Caller
         key = None
         if request.idempotency_key is not None:
             key = keyring.mac("idempotency", str(scope.namespace).encode(), request.idempotency_key.encode())
-            earlier = replies.reserve(caller.tenant, tx, key, request.body_digest)
+            body = keyring.mac(replies.BODY, request.body_digest)
+            earlier = replies.reserve(caller.tenant, tx, key, body)
             if earlier is not None:
-                return PutReply(_replay(scope, tx, request, *earlier))
+                return PutReply(_replay(scope, tx, body, *earlier))
         entry = _store(keyring, counters, caller, scope, tx, request)
         if key is not None:
             replies.keep(caller.tenant, tx, key, {"entry": str(entry.id)})
@@ -62,9 +63,9 @@ def put(database: Database, keyring: Keyring, counters: Counters, caller: Caller
     return PutReply(entry)
 
 
-def _replay(scope: ScopeKey, tx: Transaction, request: PutRequest, digest: bytes, kept: dict[str, str]) -> Entry:
+def _replay(scope: ScopeKey, tx: Transaction, body: bytes, digest: bytes, kept: dict[str, str]) -> Entry:
     """The entry that an earlier request with this key made, as it is now."""
-    if digest != request.body_digest or "entry" not in kept:
+    if digest != body or "entry" not in kept:
         raise IdempotencyConflict("the Idempotency-Key stands for another request")
     made = UUID(kept["entry"])
     entry = entries.load(scope, tx, [made]).get(made)

@@ -10,6 +10,9 @@ from sqlalchemy import text
 from infinicon.domain import Json
 from infinicon.store.database import Transaction
 
+BODY = "idempotency body"
+"""The purpose of the key by which digests of bodies are made: a bare digest would prove a guess at what a body said before redaction."""
+
 RESERVE = text("""
     INSERT INTO idempotency (tenant, key_hmac, body_digest) VALUES (:tenant, :key, :body) ON CONFLICT DO NOTHING RETURNING tenant
 """)
@@ -18,7 +21,7 @@ KEEP = text("UPDATE idempotency SET reply = CAST(:reply AS jsonb) WHERE tenant =
 
 
 def reserve(tenant: int, tx: Transaction, key: bytes, body: bytes) -> tuple[bytes, Any] | None:
-    """Take the key for this transaction (None), or give the digest of the body and the reply that it already stands for.
+    """Take the key for this transaction (None), or give the keyed digest of the body and the reply that it already stands for.
 
     Waits for another transaction that has the key and has not committed.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +18,7 @@ from infinicon.operations.tombstone import tombstone
 from infinicon.ports import ExtractedAtom, Extraction, Extractor, SourceEpisode
 from tests.store.conftest import Sql
 from tests.store.operations.conftest import COUNTERS, Pipeline
+from tests.store.operations.entry_worlds import put_entry
 from tests.store.operations.traces import add, everywhere, found_in, memories, spoken
 
 SECRET = "Tr0ub4dor&3 correct.horse"
@@ -58,6 +60,17 @@ def test_names_of_a_scope_say_no_secret(pipeline: Pipeline, sql: Sql, part: str)
     with pytest.raises(InvalidRequest):
         pipeline.put("anything", scope=pipeline.scope(f"of {SECRET}"))
     assert found_in(pipeline, sql, SECRET) == set()
+
+
+def test_what_is_kept_of_bodies_under_idempotency_keys_proves_no_guess(pipeline: Pipeline, sql: Sql) -> None:
+    digest = sha256(b'{"content": "It is hunter22."}').digest()
+    pipeline.ingest(spoken(SECRET), key="k", body=digest)
+    put_entry(pipeline, "It is hunter22.", idempotency_key="p", body_digest=digest)
+    kept = [
+        bytes(row[0]) for row in sql("SELECT body_digest FROM idempotency WHERE tenant = %s", pipeline.caller.tenant)
+    ]
+    assert len(kept) == 2
+    assert digest not in kept
 
 
 @pytest.mark.parametrize("content_type", ["text/{}", "application/{}+json", "text/{}; charset=utf-8"])
