@@ -98,7 +98,7 @@ def redact(database: Database, caller: Caller, tenant_id: str, secret_id: str) -
             caller.tenant,
             tx,
             job,
-            {"secret": str(secret.id), "phase": PHASES[0], "after": str(NIL_ID), "left": [], "rewritten": 0},
+            {"secret": str(secret.id), "phase": PHASES[0], "after": str(NIL_ID), "left": []},
         )
         found = jobs.fold(whole, tx, job)
     assert found is not None  # it was inserted in this transaction
@@ -138,7 +138,7 @@ def _step(tools: Tools, tenant: int, job: UUID, spec: dict[str, Any]) -> tuple[i
     phase, after = spec["phase"], UUID(spec["after"])
     if phase == "left":
         rewritten, left = _memories(tools, tenant, job, None, [UUID(one) for one in spec["left"]])
-        return rewritten, {**spec, "left": left, "rewritten": spec["rewritten"] + rewritten}
+        return rewritten, {**spec, "left": left}
     if phase == "memories":
         with tools.database.transaction(tenant) as tx:
             ids = redactions.page(tenant, tx, after, PAGE)
@@ -146,7 +146,6 @@ def _step(tools: Tools, tenant: int, job: UUID, spec: dict[str, Any]) -> tuple[i
         following = {
             **spec,
             "left": [*spec["left"], *left],
-            "rewritten": spec["rewritten"] + rewritten,
             "seen": len(ids),
         }
         return rewritten, _next(following, ids[-1] if ids else None)
@@ -280,6 +279,7 @@ def _commit(tools: Tools, tenant: int, job: UUID, model: int, redactor: Redactor
         _index(tx, tenant, model, plan)
         if stored.status not in {Status.PENDING, Status.FAILED}:
             events.append(tenant, tx, [_event(scope, stored, job)])
+        redactions.count_rewritten(tenant, tx, job)
     return True
 
 

@@ -64,9 +64,15 @@ ADVANCE = text("""
     WHERE tenant = :tenant AND id = :job AND type = 'redact' AND status IN ('queued', 'running') AND spec = CAST(:before AS jsonb)
 """)
 
+# In the transaction that rewrites, so that none is counted twice or never, whoever is killed.
+COUNT_REWRITTEN = text("""
+    UPDATE jobs SET result = jsonb_build_object('rewritten', coalesce((result ->> 'rewritten')::integer, 0) + 1), updated_at = now()
+    WHERE tenant = :tenant AND id = :job AND type = 'redact' AND status IN ('queued', 'running')
+""")
+
 COMPLETE = text("""
     UPDATE jobs SET total = done + failed, status = 'completed', spec = NULL, updated_at = now(),
-                    result = jsonb_build_object('rewritten', coalesce((spec ->> 'rewritten')::integer, 0))
+                    result = jsonb_build_object('rewritten', coalesce((result ->> 'rewritten')::integer, 0))
     WHERE tenant = :tenant AND id = :job AND type = 'redact' AND status IN ('queued', 'running')
 """)
 
@@ -197,6 +203,11 @@ def advance(tenant: int, tx: Transaction, job: UUID, before: Json, spec: Json, n
         "number": number,
     }
     return tx.execute(ADVANCE, parameters).rowcount == 1
+
+
+def count_rewritten(tenant: int, tx: Transaction, job: UUID) -> None:
+    """One memory more, in the transaction that rewrites it."""
+    tx.execute(COUNT_REWRITTEN, {"tenant": tenant, "job": job})
 
 
 def complete(tenant: int, tx: Transaction, job: UUID) -> None:

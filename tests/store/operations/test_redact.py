@@ -314,6 +314,8 @@ def test_it_goes_on_where_it_was_cut_off(pipeline: Pipeline, sql: Sql, monkeypat
     done = pipeline.job(job.id)
     assert done.status is JobStatus.COMPLETED
     assert found_in(pipeline, sql, SECRET) == set()
+    result: Any = done.result
+    assert result["rewritten"] == len([*memories(pipeline, sql, "id"), *memories(pipeline, sql, "id", "atom")]) == 14
 
 
 def test_events_say_which_memories_changed(pipeline: Pipeline, sql: Sql) -> None:
