@@ -8,7 +8,7 @@ from typing import Annotated, ParamSpec, TypeVar
 
 from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 
 from infinicon.api import body, gate
 from infinicon.api.discovery import Discovery
@@ -18,12 +18,15 @@ from infinicon.api.readiness import Readiness
 from infinicon.api.streams import Streams
 from infinicon.api.waiting import WaitingRoom
 from infinicon.domain import Caller
-from infinicon.errors import Unauthorized
+from infinicon.errors import InvalidRequest, Unauthorized
 from infinicon.operations import keys
 from infinicon.runtime import Runtime
 from infinicon.tasks.enqueue import Dispatcher
 
 WITH_BODY = frozenset({"POST", "PUT"})
+
+REPEATABLE = frozenset({"eventTypes"})
+"""Query parameters that make one list, however often they are there."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -70,17 +73,30 @@ def house_of(request: Request) -> House:
 
 
 async def admit(request: Request) -> Call:
-    """Authenticate, count the request as the key's, then read the body where the method has one."""
+    """Authenticate, count the request as the key's, then read the body where the method has one.
+
+    Raises:
+        InvalidRequest: a query parameter is there twice, or the body is none.
+    """
     house = house_of(request)
     caller = await in_thread(keys.authenticate, house.runtime.database, bearer_token(request.headers))
     house.rates.take(caller.key)
     slot = request.scope.get(gate.SLOT)
     if slot is not None:
         slot.belong_to(caller)
+    check_once(request.query_params)
     return Call(house, caller, request, await body.read(request) if request.method in WITH_BODY else b"")
 
 
 Admitted = Annotated[Call, Depends(admit)]
+
+
+def check_once(parameters: QueryParams) -> None:
+    """Raises InvalidRequest where a parameter is there twice: a proxy or a log may have read the other one."""
+    seen = [name for name, _ in parameters.multi_items() if name not in REPEATABLE]
+    if len(set(seen)) != len(seen):
+        rule = "must be there once each"
+        raise InvalidRequest(f"query parameters {rule}", details={"field": "parameters", "rule": rule})
 
 
 def bearer_token(headers: Headers) -> str:

@@ -73,8 +73,9 @@ help (`retryable`). It names fields and rules and never repeats what was sent. T
 in a 200, beside accepted neighbours: `invalid_request`, `invalid_content` (NUL, lone surrogates, not of its contentType),
 `too_large`, `unsupported_media_type`, `dedupe_conflict`.
 
-**JSON** is strict UTF-8: no NaN or Infinity, no number beyond a double, nesting at most 64 levels, at most a million values. Unknown
-fields are tolerated. Times are RFC 3339 with a zone, within the years 0001 to 9999.
+**JSON** is strict UTF-8: no NaN or Infinity, no number beyond a double, nesting at most 64 levels, at most a million values,
+no two members of the same name in one object. Unknown fields are tolerated. A query parameter is there once (but for `eventTypes`). Times
+are RFC 3339 with a zone, within the years 0001 to 9999.
 
 **Waiting.** `consistency: indexed` on ingest answers when every created or deduplicated episode is visible to query; otherwise the
 answer is 504 `index_timeout`, whose `details` hold `jobId` and `results` (the episodes are stored all the same), and `failed` with

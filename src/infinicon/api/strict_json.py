@@ -19,8 +19,8 @@ def loads(body: bytes) -> Json:
     """Parse one JSON text in UTF-8.
 
     Refused are invalid UTF-8, NaN and Infinity, numbers that overflow to infinity or have more than 4,300 digits, nesting deeper
-    than `limits.JSON_DEPTH`, and more than `limits.JSON_VALUES` values. Of two members of the same name the last one counts. Lone
-    surrogates (\\ud83d) come through: what they spoil depends on where they stand.
+    than `limits.JSON_DEPTH`, more than `limits.JSON_VALUES` values, and two members of the same name, of which parsers differ in the one
+    that counts. Lone surrogates (\\ud83d) come through: what they spoil depends on where they stand.
 
     Raises:
         InvalidRequest: naming the rule.
@@ -31,7 +31,7 @@ def loads(body: bytes) -> Json:
     except UnicodeDecodeError as fault:
         raise _refused("must be valid UTF-8", offset=fault.start) from None
     try:
-        parsed: Json = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        parsed: Json = json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_distinct)
     except json.JSONDecodeError as fault:
         raise _refused("must be JSON", line=fault.lineno, column=fault.colno) from None
     except ValueError:  # int() refuses very long literals (CVE-2020-10735)
@@ -66,6 +66,13 @@ def check_structure(body: bytes) -> None:
 def dumps(value: Any) -> bytes:
     """Compact UTF-8. Raises UnicodeEncodeError where a string holds a lone surrogate, ValueError for NaN and infinities."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _distinct(members: list[tuple[str, Json]]) -> dict[str, Json]:
+    made = dict(members)
+    if len(made) != len(members):
+        raise _refused("must not hold two members of the same name in one object")
+    return made
 
 
 def _finite(literal: str) -> float:

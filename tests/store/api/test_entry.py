@@ -78,6 +78,21 @@ def test_a_key_has_its_requests_a_minute(app: Database, new_key: Callable[[str],
     asyncio.run(scenario())
 
 
+def test_a_parameter_that_is_there_twice_is_refused(app: Database, new_key: Callable[[str], Headers]) -> None:
+    tenant = f"tenant-{uuid4()}"
+    key, served = new_key(tenant), app_with(app)
+
+    async def scenario() -> None:
+        async with client_of(served) as http:
+            assert (await http.get("/v0/memory/bindings?limit=1", headers=key)).status_code == 200
+            reply = await http.get("/v0/memory/bindings?limit=1&limit=2", headers=key)
+            assert (reply.status_code, reply.json()["code"]) == (400, "invalid_request")
+            reply = await http.get("/v0/memory/bindings?limit=1&limit=2")
+            assert reply.status_code == 401, "who has no key learns nothing else"
+
+    asyncio.run(scenario())
+
+
 def test_slow_bodies_of_one_key_leave_the_door_open(app: Database, new_key: Callable[[str], Headers]) -> None:
     tenant = f"tenant-{uuid4()}"
     slow, beside, stranger = new_key(tenant), new_key(tenant), new_key(f"tenant-{uuid4()}")

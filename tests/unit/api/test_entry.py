@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 
-from infinicon.api.entry import bearer_token
-from infinicon.errors import Unauthorized
+from infinicon.api.entry import bearer_token, check_once
+from infinicon.errors import InvalidRequest, Unauthorized
 
 
 @pytest.mark.parametrize("value", ["Bearer inf_abc", "bearer inf_abc", "BEARER  inf_abc "])
@@ -19,3 +19,17 @@ def test_refuses_everything_else_without_repeating_it(value: str) -> None:
 
     assert not caught.value.authenticated
     assert "inf_" not in caught.value.message
+
+
+@pytest.mark.parametrize("query", ["limit=1&limit=2", "limit=1&tag=x&limit=1", "canary=&canary="])
+def test_a_parameter_counts_once_and_twice_is_refused_without_repeating_it(query: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        check_once(QueryParams(query))
+
+    assert caught.value.details == {"field": "parameters", "rule": "must be there once each"}
+    assert "canary" not in caught.value.message
+
+
+@pytest.mark.parametrize("query", ["", "limit=1&tag=1", "eventTypes=a&eventTypes=b&limit=1"])
+def test_what_is_there_once_or_makes_a_list_is_taken(query: str) -> None:
+    check_once(QueryParams(query))

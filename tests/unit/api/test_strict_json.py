@@ -37,6 +37,11 @@ def test_reads_escapes_like_any_parser(value: object) -> None:
     assert strict_json.loads(json.dumps(value, indent=1).encode()) == value
 
 
+@pytest.mark.parametrize("body", [b'{"a":1,"a":1}', b'[{"b":{"a":1,"\\u0061":2}}]', b'{"":1,"":2}'])
+def test_refuses_two_members_of_one_name(body: bytes) -> None:
+    assert rule_of(body) == "must not hold two members of the same name in one object"
+
+
 @pytest.mark.parametrize("literal", [b"NaN", b"Infinity", b"-Infinity"])
 def test_refuses_literals_that_json_does_not_have(literal: bytes) -> None:
     assert rule_of(b'{"limit":%s}' % literal) == "must not hold NaN or Infinity"
@@ -91,10 +96,6 @@ def test_refuses_what_is_not_json_without_recursing(body: bytes) -> None:
 @pytest.mark.parametrize("body", [b'"\xff"', b'"\xed\xa0\x80"', '"é"'.encode("utf-16"), '"é"'.encode("latin-1")])
 def test_refuses_what_is_not_utf_8(body: bytes) -> None:
     assert rule_of(body) == "must be valid UTF-8"
-
-
-def test_the_last_of_two_members_counts() -> None:
-    assert strict_json.loads(b'{"a":1,"a":2}') == {"a": 2}
 
 
 def test_lone_surrogates_come_through_and_cannot_be_written() -> None:
