@@ -58,7 +58,9 @@ def wait_for(reply: IngestReply, room: Room, monkeypatch: pytest.MonkeyPatch, fa
     door = gate.Gate(cast("Any", None), capacity=1)
     request = Request({"type": "http", gate.SLOT: gate.Slot(door)})
     nothing = cast("Any", None)
-    house = House(cast("Any", SimpleNamespace(database=None)), nothing, cast("Any", room), nothing, nothing, nothing, nothing)
+    house = House(
+        cast("Any", SimpleNamespace(database=None)), nothing, cast("Any", room), nothing, nothing, nothing, nothing
+    )
     call = Call(house, Caller(1, "acme", uuid4(), frozenset(Permission)), request, b"")
     asyncio.run(until_visible(call, reply))
     return door
