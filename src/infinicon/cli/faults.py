@@ -52,7 +52,7 @@ class ApiRefused(CommandFailed):
         retry_after: float | None = None,
     ) -> None:
         super().__init__(
-            f"{path} answered {status} {code}" + (f": {message}" if message else ""), _remedy(status, code)
+            f"{path} answered {status} {code}" + (f": {message}" if message else ""), _remedy(status, code, path)
         )
         self.status = status
         self.code = code
@@ -81,7 +81,14 @@ REMEDIES = {
 BUSY = "try again in a moment; `infinicon doctor` says what is slow or down"
 
 
-def _remedy(status: int, code: str) -> str:
+OF_THE_TENANT = {"secrets": "secrets", "redact": "secrets", "keys": "keys"}
+"""What belongs to no namespace, by the second part of its path: the command whose list shows the ids."""
+
+
+def _remedy(status: int, code: str, path: str) -> str:
     if status == 404 and code != "not_found":
         return "is this the address of an Infinicon server? INFINICON_URL names the root, without a path"
+    kind = path.split("/")[2] if path.startswith("/v0/") else ""
+    if status == 404 and kind in OF_THE_TENANT:
+        return f"is the id right? `infinicon {OF_THE_TENANT[kind]} list` shows those that there are"
     return REMEDIES.get(status, BUSY if status in {429, 502, 503, 504} else "")

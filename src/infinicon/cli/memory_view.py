@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from infinicon.cli import exits
 from infinicon.cli.client import Client, Wire
+from infinicon.cli.faults import WrongUsage
 from infinicon.cli.key_management import moment, segment
 from infinicon.cli.output import note, show_json, table, visible
 
@@ -21,7 +22,9 @@ def listed(
     query: str | None,
     as_json: bool,
 ) -> None:
-    """Entries that fit, and what the answer says of itself."""
+    """Entries that fit, and what the answer says of itself. Raises WrongUsage where the query is blank."""
+    if query is not None and not query.strip():
+        raise WrongUsage("the query is blank", "say what --query is about, or leave it out: then the newest come first")
     optional: Wire = {"tokenBudget": budget, "tag": tag, "query": query, "rank": None if query is None else "relevance"}
     given = {name: value for name, value in optional.items() if value is not None}
     reply = client.post("/v0/memory/list", {"memoryRef": ref, "limit": limit, **given})

@@ -32,11 +32,13 @@ NONE: Mapping[str, str | int | bool] = {"audit": 0, "consolidate-width": "agent"
 
 
 def place_of(words: Sequence[str], namespace: str | None) -> tuple[str, list[str]]:
-    """A namespace, which may come first or as an option, and NAME=TIME pairs. Raises WrongUsage."""
+    """A namespace, which may come first or as an option, and NAME=VALUE pairs. Raises WrongUsage."""
     pairs = list(words)
     if pairs and "=" not in pairs[0]:
         if namespace is not None:
-            raise WrongUsage("two namespaces are given", f"or a member without its time: NAME=TIME, one of {_names()}")
+            raise WrongUsage(
+                "two namespaces are given", f"or a member without its value: NAME=VALUE, one of {_names()}"
+            )
         namespace = pairs.pop(0)
     return namespace_of(namespace), pairs
 
@@ -47,7 +49,7 @@ def changes_of(pairs: Sequence[str], options: Mapping[str, str | None]) -> Wire:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if name not in POLICY or not equals:
-            raise WrongUsage("that is no member of a policy", f"one of {_names()}, as NAME=TIME")
+            raise WrongUsage("that is no member of a policy", f"one of {_names()}, as NAME=VALUE")
         given[name] = value
     given |= {name: value for name, value in options.items() if value is not None}
     if not given:
@@ -62,7 +64,7 @@ def _value(name: str, text: str) -> str | int | bool | None:
         return text
     if name == "redact-credentials":
         if text not in {"on", "off"}:
-            raise WrongUsage("credentials are redacted or not", "redact-credentials=on, or off")
+            raise WrongUsage("redact-credentials is on or off", "for example redact-credentials=on, or none")
         return text == "on"
     if name == "consolidate-threshold":
         if not text.isascii() or not text.isdigit():

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from infinicon.cli import policies
+from infinicon.cli.app import app
+from infinicon.cli.commands import deletion  # noqa: F401 (registers the command)
 from infinicon.cli.faults import WrongUsage
 
 
@@ -41,6 +44,8 @@ def test_it_comes_once(words: list[str], namespace: str | None) -> None:
         ("consolidate-idle", "30m", "consolidationIdleSeconds", 1_800),
         ("consolidate-width", "session", "consolidationWidth", "session"),
         ("consolidate-width", "none", "consolidationWidth", "agent"),
+        ("redact-credentials", "on", "redactCredentials", True),
+        ("redact-credentials", "none", "redactCredentials", False),
     ],
 )
 def test_each_option_is_a_member_and_may_stand_as_a_pair(option: str, value: str, wire: str, expected: Any) -> None:
@@ -57,3 +62,16 @@ def test_what_is_no_member(pair: str) -> None:
 def test_a_change_changes_something() -> None:
     with pytest.raises(WrongUsage):
         policies.changes_of([], {"consolidate-schedule": None})
+
+
+def test_every_member_is_named_by_the_help_of_the_command() -> None:
+    shown = "".join(CliRunner().invoke(app, ["policy", "set", "--help"]).output.split())  # lines end at hyphens
+
+    assert [name for name in policies.POLICY if name not in shown] == []
+
+
+def test_a_switch_says_what_it_may_be() -> None:
+    with pytest.raises(WrongUsage) as caught:
+        policies.changes_of(["redact-credentials=maybe"], {})
+
+    assert caught.value.message == "redact-credentials is on or off"

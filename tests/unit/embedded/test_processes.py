@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -114,6 +115,12 @@ def test_names_are_settings_and_kinds_are_those_of_the_command_line() -> None:
     assert {name for process in PROCESSES for name in process.settings} <= set(Settings.model_fields)
     assert set(WORKER_KINDS) == {kind.value for kind in WorkerKind}
     assert len({process.name for process in PROCESSES}) == len(PROCESSES) == 8
+
+
+def test_each_has_a_row_in_the_table_of_operations() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "operations.md").read_text(encoding="utf-8")
+
+    assert [one.name for one in PROCESSES if f"| `infinicon {' '.join(one.argv)}` |" not in page] == []
 
 
 def test_models_run_with_passive_threads() -> None:

@@ -49,7 +49,7 @@ class Progress(Body):
 class Job(Body):
     job_id: str
     type: str
-    """What it is about: `ingest`, `reindex`, `consolidate`, `tombstone` or `erase`."""
+    """What it is about: `ingest`, `reindex`, `consolidate`, `tombstone`, `erase` or `redact`."""
     status: JobStatusName
     created_at: Time
     updated_at: Time

@@ -19,7 +19,8 @@ from infinicon.cli.options import (
 
 policy = typer.Typer(
     name="policy",
-    help="Show and change how long a namespace keeps things, and when it is consolidated. Needs a key with the permission admin.",
+    help="Show and change how long a namespace keeps things, when it is consolidated, and whether credentials are redacted. Needs a key "
+    "with the permission admin.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -129,9 +130,9 @@ def set_policy(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAMESPACE] [NAME=TIME]...",
+            metavar="[NAMESPACE] [NAME=VALUE]...",
             help="The namespace, which may be an option as well; then what is kept for how long: audit, default-expiry, job-retention, "
-            "event-retention; 90s, 12h, 30d, or none.",
+            "event-retention; 90s, 12h, 30d, or none. And redact-credentials, on or off: whether what looks like one is redacted.",
         ),
     ] = None,
     consolidate_schedule: Annotated[
@@ -154,7 +155,7 @@ def set_policy(
     url: UrlOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Change a namespace's policy: how long it keeps things, and when what waits in it is consolidated.
+    """Change a namespace's policy: how long it keeps things, when what waits in it is consolidated, and whether credentials are redacted.
 
     What is not named stays as it is, and `none` gives it back to the house's setting, or turns it off.
     """

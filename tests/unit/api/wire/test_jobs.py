@@ -9,6 +9,7 @@ from infinicon.api import limits
 from infinicon.api.wire import jobs as wire
 from infinicon.domain import JobFilter, JobsRequest, JobStatus, Scope
 from infinicon.errors import InvalidRequest
+from infinicon.store import jobs
 from tests.unit.api.samples import JOB, JOBS_PAGE
 
 SCOPE = {"tenantId": "acme", "namespaceId": "notes"}
@@ -95,6 +96,13 @@ def test_a_page_has_its_jobs_its_sum_and_a_cursor_where_there_are_more() -> None
         },
     }
     assert "cursor" not in wire.page_to_wire(replace(JOBS_PAGE, cursor=None))
+
+
+def test_every_type_of_job_is_documented() -> None:
+    said = wire.Job.model_fields["type"].description or ""
+
+    for kind in ("ingest", jobs.REINDEX, jobs.CONSOLIDATE, jobs.TOMBSTONE, jobs.ERASE, jobs.REDACT):
+        assert f"`{kind}`" in said
 
 
 def test_a_reindex_is_a_job() -> None:
