@@ -5,6 +5,7 @@ from __future__ import annotations
 from bench.figure import Figure
 from bench.figures import (
     acceptance,
+    consolidation_context,
     consolidation_precision,
     encoding,
     memory,
@@ -24,4 +25,5 @@ FIGURES: tuple[Figure, ...] = (
     recall_locomo.FIGURE,
     recall_beam.FIGURE,
     consolidation_precision.FIGURE,
+    consolidation_context.FIGURE,
 )

@@ -23,6 +23,8 @@ class Unit:
     id: str
     speaker: str
     text: str
+    date: str | None = None
+    """As the set writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +32,19 @@ class Question:
     text: str
     gold: frozenset[str]
     """Ids of the units that hold the evidence; never empty."""
+    category: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
     name: str
     units: tuple[Unit, ...]
-    core: tuple[Question, ...]
+    questions: tuple[Question, ...]
+    """All that have evidence."""
+
+    @property
+    def core(self) -> tuple[Question, ...]:
+        return tuple(question for question in self.questions if question.category not in BESIDE_THE_CORE)
 
 
 def read(path: Path, at_most: int | None = None) -> Iterator[Conversation]:
@@ -47,13 +55,11 @@ def read(path: Path, at_most: int | None = None) -> Iterator[Conversation]:
 
 def parse(line: str) -> Conversation:
     held = json.loads(line)
-    units = tuple(Unit(unit["id"], unit["speaker"], _text(unit)) for unit in held["units"])
-    core = tuple(
-        Question(asked["q"], frozenset(asked["gold"]))
-        for asked in held["queries"]
-        if asked["gold"] and asked["category"] not in BESIDE_THE_CORE
+    units = tuple(Unit(unit["id"], unit["speaker"], _text(unit), unit.get("date")) for unit in held["units"])
+    questions = tuple(
+        Question(asked["q"], frozenset(asked["gold"]), asked["category"]) for asked in held["queries"] if asked["gold"]
     )
-    return Conversation(held["conv"], units, core)
+    return Conversation(held["conv"], units, questions)
 
 
 def _text(unit: dict[str, str]) -> str:

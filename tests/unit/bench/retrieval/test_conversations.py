@@ -34,6 +34,12 @@ def test_the_core_has_evidence_and_asks_for_it() -> None:
     assert [question.text for question in parse(json.dumps(LINE)).core] == ["What did Ana show?"]
 
 
+def test_questions_with_evidence_are_there_with_what_they_ask_for() -> None:
+    asked = parse(json.dumps(LINE)).questions
+
+    assert [question.category for question in asked] == ["single-hop", "adversarial", "summarization"]
+
+
 def test_a_file_is_read_as_far_as_is_asked(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl.gz"
     with gzip.open(path, "wt", encoding="utf-8") as lines:
