@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from infinicon.domain import Caller, Key, NewKey, Permission
 from infinicon.errors import InvalidRequest, NotFound, Unauthorized
 from infinicon.ids import new_id, parse_id
-from infinicon.keyring import api_key_digest, new_api_key
-from infinicon.operations import scopes
+from infinicon.keyring import Keyring, api_key_digest, new_api_key
+from infinicon.operations import redaction, scopes
 from infinicon.store import keys, tenancy
 from infinicon.store.database import Database, Transaction, retry_conflicts
 
@@ -81,8 +81,8 @@ def list_keys(database: Database, caller: Caller, tenant_id: str) -> Sequence[Ke
 
 
 @retry_conflicts
-def create_key(database: Database, caller: Caller, tenant_id: str, wanted: NewKey) -> tuple[Key, str]:
-    """Make a key. The second value is what its holder sends: it is not kept, so it can be read here only.
+def create_key(database: Database, keyring: Keyring, caller: Caller, tenant_id: str, wanted: NewKey) -> tuple[Key, str]:
+    """Make a key. The second value is what its holder sends: it is not kept, so it can be read here only. Its label is redacted.
 
     Raises:
         InvalidRequest: it would have run out already.
@@ -95,7 +95,7 @@ def create_key(database: Database, caller: Caller, tenant_id: str, wanted: NewKe
             "expiresAt must be in the future", details={"field": "expiresAt", "rule": "must be in the future"}
         )
     with database.transaction(caller.tenant) as tx:
-        return _make(tx, caller, wanted)
+        return _make(tx, keyring, caller, wanted)
 
 
 def revoke_key(database: Database, caller: Caller, tenant_id: str, key_id: str) -> Key:
@@ -117,7 +117,7 @@ def revoke_key(database: Database, caller: Caller, tenant_id: str, key_id: str) 
 
 @retry_conflicts
 def rotate_key(
-    database: Database, caller: Caller, tenant_id: str, key_id: str, overlap_seconds: float
+    database: Database, keyring: Keyring, caller: Caller, tenant_id: str, key_id: str, overlap_seconds: float
 ) -> tuple[Key, str]:
     """Make a key that may do what this one may, and let this one run out after `overlap_seconds`: both work in between.
 
@@ -131,12 +131,12 @@ def rotate_key(
         old = _within(tx, caller, _held(tx, caller, key_id))
         if not keys.living(caller.tenant, tx, old.id):
             raise InvalidRequest("the key is revoked or has run out; make a new one")
-        made = _make(tx, caller, NewKey(old.permissions, old.namespaces, old.label, old.expires_at))
+        made = _make(tx, keyring, caller, NewKey(old.permissions, old.namespaces, old.label, old.expires_at))
         keys.expire(caller.tenant, tx, old.id, overlap_seconds)
     return made
 
 
-def _make(tx: Transaction, caller: Caller, wanted: NewKey) -> tuple[Key, str]:
+def _make(tx: Transaction, keyring: Keyring, caller: Caller, wanted: NewKey) -> tuple[Key, str]:
     # An admin does not see what is kept for audits, and would by a key of the admin's own making.
     if Permission.AUDIT in wanted.permissions and Permission.AUDIT not in caller.permissions:
         raise Unauthorized("only a key with the permission audit gives it to another", authenticated=True)
@@ -154,7 +154,7 @@ def _make(tx: Transaction, caller: Caller, wanted: NewKey) -> tuple[Key, str]:
         api_key_digest(secret),
         wanted.permissions,
         namespaces,
-        wanted.label,
+        redaction.current(tx, caller.tenant, keyring).optional(wanted.label),
         wanted.expires_at,
     )
     found = keys.find(caller.tenant, tx, made)

@@ -40,7 +40,7 @@ from infinicon.operations.extract import fingerprint
 from infinicon.operations.redaction import Redactor
 from infinicon.operations.rewording import moved_span, quoted_anew, reworded, textual
 from infinicon.ports import Embedder, Extractor, SourceEpisode
-from infinicon.store import events, jobs, redactions, spaces, tombstones
+from infinicon.store import events, jobs, names, redactions, spaces, tombstones
 from infinicon.store.database import Database, Transaction, retry_conflicts
 from infinicon.store.redactions import Stored, Words
 from infinicon.store.spaces import Chunk, Unembedded
@@ -51,7 +51,7 @@ PAGE = 200
 SECONDS = 20.0
 """Then another task goes on: no worker's thread is held for long."""
 
-PHASES = ("memories", "links", "tombstones", "jobs", "queued", "left")
+PHASES = ("memories", "links", "tombstones", "jobs", "queued", "keys", "left")
 """What is gone through, in this order. The last has what was in other hands before."""
 
 
@@ -98,7 +98,7 @@ def redact(database: Database, caller: Caller, tenant_id: str, secret_id: str) -
             caller.tenant,
             tx,
             job,
-            {"secret": str(secret.id), "phase": PHASES[0], "after": str(NIL_ID), "left": []},
+            {"secret": str(secret.id), "phase": PHASES[0], "after": str(NIL_ID), "left": [], "named": 0},
         )
         found = jobs.fold(whole, tx, job)
     assert found is not None  # it was inserted in this transaction
@@ -115,20 +115,22 @@ def carry_on(tools: Tools, tenant: int, job: UUID) -> int:
             break
         number, following = _step(tools, tenant, job, spec)
         rewritten += number
-        if not _proceed(tools.database, tenant, job, spec, following):
+        if not _proceed(tools.database, tools.keyring, tenant, job, spec, following):
             break
     return rewritten
 
 
 @retry_conflicts
-def _proceed(database: Database, tenant: int, job: UUID, spec: dict[str, Any], following: dict[str, Any]) -> bool:
+def _proceed(
+    database: Database, keyring: Keyring, tenant: int, job: UUID, spec: dict[str, Any], following: dict[str, Any]
+) -> bool:
     """Note where the job stands. False: it is over, waits, or is in other hands."""
     with database.transaction(tenant) as tx:
         seen = following.pop("seen", 0)
         if not redactions.advance(tenant, tx, job, spec, following, seen):
             return False
         if following["phase"] == PHASES[-1] and not following["left"]:
-            redactions.complete(tenant, tx, job)
+            redactions.complete(tenant, tx, job, _names(tx, tenant, keyring, following["named"]))
             return False
     return bool(following != spec)
 
@@ -142,10 +144,13 @@ def _step(tools: Tools, tenant: int, job: UUID, spec: dict[str, Any]) -> tuple[i
     if phase == "memories":
         with tools.database.transaction(tenant) as tx:
             ids = redactions.page(tenant, tx, after, PAGE)
+            redactor = redaction.current(tx, tenant, tools.keyring)
+            named = sum(any(map(redactor.changes, said)) for said in names.named(tenant, tx, ids))
         rewritten, left = _memories(tools, tenant, job, ids, [])
         following = {
             **spec,
             "left": [*spec["left"], *left],
+            "named": spec["named"] + named,
             "seen": len(ids),
         }
         return rewritten, _next(following, ids[-1] if ids else None)
@@ -329,6 +334,8 @@ def _beside(tools: Tools, tenant: int, phase: str, after: UUID) -> UUID | None:
             ids = _tombstones(tx, tenant, redactor, after)
         elif phase == "jobs":
             ids = _jobs(tx, tenant, redactor, after)
+        elif phase == "keys":
+            ids = _keys(tx, tenant, redactor, after)
         else:
             ids = _queued(tx, tenant, redactor, after)
     return ids[-1] if ids else None
@@ -369,3 +376,21 @@ def _queued(tx: Transaction, tenant: int, redactor: Redactor, after: UUID) -> li
         if new != error:
             redactions.reword_queued(tenant, tx, episode, new)
     return [episode for episode, _ in found]
+
+
+def _keys(tx: Transaction, tenant: int, redactor: Redactor, after: UUID) -> list[UUID]:
+    found = names.key_labels(tenant, tx, after, PAGE)
+    for key, label in found:
+        if label is not None and redactor.changes(label):
+            names.reword_key(tx, key, redactor.text(label))
+    return [key for key, _ in found]
+
+
+def _names(tx: Transaction, tenant: int, keyring: Keyring, memories: int) -> dict[str, int]:
+    """How much is found by a name that says a secret: names are not rewritten, for nothing would be found by them then."""
+    redactor = redaction.current(tx, tenant, keyring)
+    return {
+        "namespaces": sum(map(redactor.changes, names.namespaces(tenant, tx))),
+        "bindings": sum(any(map(redactor.changes, said)) for said in names.bindings(tenant, tx)),
+        "memories": memories,
+    }

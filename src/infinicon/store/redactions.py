@@ -72,7 +72,7 @@ COUNT_REWRITTEN = text("""
 
 COMPLETE = text("""
     UPDATE jobs SET total = done + failed, status = 'completed', spec = NULL, updated_at = now(),
-                    result = jsonb_build_object('rewritten', coalesce((result ->> 'rewritten')::integer, 0))
+                    result = jsonb_build_object('rewritten', coalesce((result ->> 'rewritten')::integer, 0), 'left', CAST(:left AS jsonb))
     WHERE tenant = :tenant AND id = :job AND type = 'redact' AND status IN ('queued', 'running')
 """)
 
@@ -210,9 +210,9 @@ def count_rewritten(tenant: int, tx: Transaction, job: UUID) -> None:
     tx.execute(COUNT_REWRITTEN, {"tenant": tenant, "job": job})
 
 
-def complete(tenant: int, tx: Transaction, job: UUID) -> None:
-    """Nothing is left."""
-    tx.execute(COMPLETE, {"tenant": tenant, "job": job})
+def complete(tenant: int, tx: Transaction, job: UUID, left: Mapping[str, int]) -> None:
+    """It has gone through all. `left`: how many names say a secret, which it does not rewrite."""
+    tx.execute(COMPLETE, {"tenant": tenant, "job": job, "left": json.dumps(left)})
 
 
 def count(tenant: int, tx: Transaction) -> int:

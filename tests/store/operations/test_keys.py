@@ -31,7 +31,7 @@ QUERY = frozenset({Permission.QUERY})
 
 
 def create(pipeline: Pipeline, wanted: NewKey, caller: Caller | None = None) -> tuple[Key, str]:
-    return create_key(pipeline.app, caller or pipeline.caller, pipeline.caller.tenant_name, wanted)
+    return create_key(pipeline.app, pipeline.keyring, caller or pipeline.caller, pipeline.caller.tenant_name, wanted)
 
 
 def revoke(pipeline: Pipeline, key_id: UUID | str, caller: Caller | None = None) -> Key:
@@ -39,7 +39,9 @@ def revoke(pipeline: Pipeline, key_id: UUID | str, caller: Caller | None = None)
 
 
 def rotate(pipeline: Pipeline, key_id: UUID, overlap: float) -> tuple[Key, str]:
-    return rotate_key(pipeline.app, pipeline.caller, pipeline.caller.tenant_name, str(key_id), overlap)
+    return rotate_key(
+        pipeline.app, pipeline.keyring, pipeline.caller, pipeline.caller.tenant_name, str(key_id), overlap
+    )
 
 
 def limited(pipeline: Pipeline, *names: str) -> Caller:
@@ -176,8 +178,11 @@ def test_an_admin_without_audit_cannot_get_it(pipeline: Pipeline) -> None:
     with pytest.raises(Unauthorized):
         create(pipeline, NewKey(frozenset({Permission.AUDIT})), admin)
     with pytest.raises(Unauthorized):
-        rotate_key(pipeline.app, admin, name, str(auditor.id), 60)
-    assert Permission.AUDIT not in rotate_key(pipeline.app, admin, name, str(plain.id), 60)[0].permissions
+        rotate_key(pipeline.app, pipeline.keyring, admin, name, str(auditor.id), 60)
+    assert (
+        Permission.AUDIT
+        not in rotate_key(pipeline.app, pipeline.keyring, admin, name, str(plain.id), 60)[0].permissions
+    )
     assert Permission.AUDIT in rotate(pipeline, auditor.id, 60)[0].permissions
     revoke(pipeline, auditor.id, admin)
 

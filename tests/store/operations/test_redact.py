@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from infinicon.domain import Cascade, IngestEpisode, IngestStatus, Job, JobStatus, Lane, Permission, TombstoneRequest
+from infinicon.domain import (
+    Cascade,
+    IngestEpisode,
+    IngestStatus,
+    Job,
+    JobStatus,
+    Lane,
+    NewKey,
+    Permission,
+    TombstoneRequest,
+)
 from infinicon.errors import NotFound, Unauthorized
 from infinicon.operations import erase, redact
 from infinicon.operations.policy import set_policy

@@ -31,7 +31,7 @@ def list_keys(call: Admitted) -> Response:
 @router.post("/v0/keys", **openapi.CREATE_KEY)
 def create_key(call: Admitted) -> Response:
     tenant, wanted = wire.parse_create(call.body)
-    made, secret = keys.create_key(call.runtime.database, call.caller, tenant, wanted)
+    made, secret = keys.create_key(call.runtime.database, call.runtime.keyring, call.caller, tenant, wanted)
     return answer({"key": wire.to_wire(made), "apiKey": secret})
 
 
@@ -46,5 +46,5 @@ def revoke_key(call: Admitted) -> Response:
 def rotate_key(call: Admitted) -> Response:
     tenant, overlap = wire.parse_rotate(call.body)
     key_id: str = call.request.path_params["keyId"]
-    made, secret = keys.rotate_key(call.runtime.database, call.caller, tenant, key_id, overlap)
+    made, secret = keys.rotate_key(call.runtime.database, call.runtime.keyring, call.caller, tenant, key_id, overlap)
     return answer({"key": wire.to_wire(made), "apiKey": secret})

@@ -38,3 +38,12 @@ CREATE INDEX jobs_redact_idx ON jobs (tenant, id) WHERE type = 'redact' AND stat
 
 -- Whether what looks like a credential is replaced by the name of the rule that says so.
 ALTER TABLE policies ADD COLUMN redact_credentials boolean NOT NULL DEFAULT false;
+
+-- Labels of keys may say a secret that became known later; also those of revoked keys, which nothing else of the app may change.
+CREATE FUNCTION reword_key(key uuid, said text) RETURNS void
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = infinicon, pg_temp AS $$
+  UPDATE keys k SET label = said
+  WHERE k.tenant = NULLIF(current_setting('infinicon.tenant', true), '')::integer AND k.id = key
+$$;
+REVOKE ALL ON FUNCTION reword_key(uuid, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION reword_key(uuid, text) TO infinicon_app;
