@@ -24,7 +24,7 @@ class BuiltinConsolidator:
     """Implements ports.Consolidator. Without state: safe in any number of threads."""
 
     name = "builtin"
-    version = "1"
+    version = "2"
     deterministic = True
 
     def __init__(self, limits: Limits = LIMITS) -> None:

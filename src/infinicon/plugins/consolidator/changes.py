@@ -10,14 +10,20 @@ What is later and says that something changed supersedes; what does not say so d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import Enum
 from itertools import pairwise
 
-from infinicon.plugins.consolidator.claims import Claim, is_content
+from infinicon.plugins.consolidator.agreement import agree
+from infinicon.plugins.consolidator.claims import Claim, claims_of, is_content
 from infinicon.plugins.consolidator.clauses import Clause, Mood, is_negation
+from infinicon.plugins.consolidator.kinds import same_kind
 from infinicon.plugins.consolidator.limits import LIMITS, Limits
-from infinicon.plugins.consolidator.relations import USE, Relation
+from infinicon.plugins.consolidator.moments import without_moment
+from infinicon.plugins.consolidator.plain import claim_of
+from infinicon.plugins.consolidator.relations import USE, Relation, relations_of
 from infinicon.plugins.consolidator.statements import Statement
 from infinicon.plugins.consolidator.values import COUNT, PERCENT
 from infinicon.plugins.consolidator.words import Kind, Word
@@ -44,7 +50,8 @@ _LEAST_DISPUTED = 3
 """Words: "order matters" and "order does not matter" are about whatever is at hand."""
 _FIRST_PERSON = frozenset({"i", "we"})
 _OVER = frozenset("anymore longer stopped quit ceased".split())
-_AUXILIARY = frozenset("be was been being do does did have has had to".split())
+_STOPPED = frozenset("stopped quit ceased".split())
+_AUXILIARY = frozenset("be was been being do does did have has had".split())
 _PAST = frozenset("was were had did been used".split())
 
 
@@ -71,12 +78,41 @@ def _relations(old: Statement, new: Statement, limits: Limits) -> Finding | None
             if not _rival(earlier, later) or not _same_voice(old, new, frozenset(earlier.subject)):
                 continue
             bare = _nothing_left(old, new, frozenset((*earlier.subject, *earlier.value)), limits)
-            if later.marked and bare:
+            if later.marked and bare and same_kind(earlier, later) and _plainly(old, new, earlier, later):
                 return Finding(Verdict.SUPERSEDES, "changed")
             bare = bare and _nothing_left(new, old, frozenset((*later.subject, *later.value)), limits)
             if earlier.single and later.single and bare and not later.marked and not earlier.marked:
                 return Finding(Verdict.DISPUTES, "contradicts")
     return None
+
+
+def _plainly(old: Statement, new: Statement, earlier: Relation | Claim, later: Relation | Claim) -> bool:
+    """Whether both are plain, what is new is what the newer one claims, and all their other words agree."""
+    before, after = claim_of(old), claim_of(new)
+    if before is None or after is None or earlier not in _told(before) or later not in _told(after):
+        return False
+    held = _timeless(before, earlier, datetime.min.replace(tzinfo=UTC), old.time)
+    left = _timeless(after, later, old.time, new.time)
+    return held is not None and left is not None and agree(held, left, _stems(earlier), _stems(later))
+
+
+def _timeless(clause: Clause, told: Relation | Claim, before: datetime, now: datetime) -> Sequence[Word] | None:
+    """Its words without the time of the change; a time that is the value stays: "the meeting is on Monday"."""
+    left = without_moment(clause.words, before, now)
+    if left is None or {word.stem for word in left}.issuperset(_stems(told)):
+        return left
+    return clause.words
+
+
+def _told(clause: Clause) -> list[Relation | Claim]:
+    return [*relations_of([clause]), *claims_of([clause])]
+
+
+def _stems(told: Relation | Claim) -> list[str]:
+    """Of its value, and of the one that it says was before."""
+    if isinstance(told, Relation):
+        return [*told.value, *told.before]
+    return [*told.words, *(told.before or "").split()]
 
 
 def _rival(earlier: Relation, later: Relation) -> bool:
@@ -103,6 +139,7 @@ def _amounts(old: Statement, new: Statement, limits: Limits) -> Finding | None:
                 and _changed(old, new, earlier, later)
                 and shared_topic(old, new, earlier, later) >= limits.topic
                 and len(_lost(old, new, earlier, later)) <= limits.lost
+                and _plainly(old, new, earlier, later)
             ):
                 return Finding(Verdict.SUPERSEDES, "updated")
     return None
@@ -181,11 +218,33 @@ def _polarity(old: Statement, new: Statement) -> Finding | None:
         return None
     if not _same_voice(old, new, old.owners | new.owners):
         return None
-    if after.over or after.now:
+    if (after.over or after.now) and _says_so(old, new):
         return Finding(Verdict.SUPERSEDES, "ended" if after.negated else "changed")
-    if before.over or before.now or before.past != after.past or len(before.words) < _LEAST_DISPUTED:
+    if (
+        before.over
+        or before.now
+        or after.over
+        or after.now
+        or before.past != after.past
+        or len(before.words) < _LEAST_DISPUTED
+    ):
         return None
     return Finding(Verdict.DISPUTES, "contradicts")
+
+
+def _says_so(old: Statement, new: Statement) -> bool:
+    """Whether "no longer", "not … anymore", "not … now" or "stopped …ing" is all that there is between the two."""
+    before, after = claim_of(old), claim_of(new)
+    if before is None or after is None or {"was", "had", "were", "did", "been"} & {*before.said, *after.said}:
+        return False
+    said = list(after.said)
+    if ("no", "longer") in pairwise(said):
+        return True
+    if said[-1:] == ["anymore"] or said[-2:] == ["any", "more"] or said[-2:] == ["any", "longer"]:
+        return "not" in said
+    if any(first in _STOPPED and second.endswith("ing") for first, second in pairwise(said)):
+        return "not" not in said
+    return "now" in said and not _OVER & set(said) and (("not" in said) != ("not" in before.said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +267,9 @@ def _core(statement: Statement) -> _Core | None:
     if negations > 1 or (any(word.said == "without" for word in said)):
         return None
     ended = over and not negations  # "I stopped smoking"; "I no longer smoke" has its negation.
-    kept = tuple(word.stem for word in said if not _is_frame(word))
+    # "More meat" is not "any more".
+    core = said[:-1] if clause.said[-2:] == ("any", "more") else said
+    kept = tuple(word.stem for word in core if not _is_frame(word))
     return _Core(
         kept,
         bool(negations) or ended,
@@ -222,7 +283,7 @@ def _is_frame(word: Word) -> bool:
     return (
         is_negation(word)
         or word.said in _OVER
-        or word.said in {"now", "any", "more", "still"}
+        or word.said in {"now", "any", "still"}
         or word.said in _AUXILIARY
         or word.stem == "be"
     )

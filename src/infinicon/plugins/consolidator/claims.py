@@ -50,6 +50,8 @@ class Claim:
     """Its subject is a pronoun: what it stands for is told elsewhere."""
     labels: frozenset[str]
     """Other bare numbers of its clause: "room 5" is another room than "room 7"."""
+    words: tuple[str, ...] = ()
+    """Stems of the value as it is written: of "5 PM" both."""
 
 
 def claims_of(clauses: Sequence[Clause]) -> list[Claim]:
@@ -92,7 +94,8 @@ def _claims(clauses: Sequence[Clause], at: int) -> Iterator[Claim]:
         found |= _after(clause.words, value)
         marked = (marked and _linked(clause.words, value)) or _now(clause.words, value)
         labels = frozenset(one.content for one in held if one is not value and _is_label(one)) - {before}
-        yield Claim(value, frozenset(found - value.unit), marked, before, about, pronoun or refers, labels)
+        written = tuple(word.stem for word in clause.words[value.start : value.end])
+        yield Claim(value, frozenset(found - value.unit), marked, before, about, pronoun or refers, labels, written)
 
 
 def _walk_back(words: Sequence[Word], value: Value, held: Sequence[Value]) -> tuple[set[str], bool, bool]:

@@ -1,14 +1,15 @@
 """Memories that say the same. Words decide; a vector only says which pairs are worth a look.
 
 Two atoms of one speaker say the same where their words are the same but for articles, fillers, case and punctuation; or where one has all
-words of the other in the same order and a few more, none of which turns the meaning ("not", "maybe", "only", "said"). The most complete
-one is kept; of equally complete ones the earliest.
+words of the other in the same order and a few more of a closed class that takes nothing away: when or where it happened, a colour, a
+size. Any other word may turn it (back, badly, almost, toy, never). The most complete one is kept; of equally complete ones the earliest.
 
 What is true of a moment ("I am at the gym today") is folded within a day only: on another day the same words tell of something else.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import pairwise
@@ -16,29 +17,35 @@ from itertools import pairwise
 from infinicon.plugins.consolidator.claims import STAND_INS
 from infinicon.plugins.consolidator.clauses import Mood, is_negation
 from infinicon.plugins.consolidator.limits import LIMITS, Limits
+from infinicon.plugins.consolidator.places import extent
 from infinicon.plugins.consolidator.statements import Statement
-from infinicon.plugins.consolidator.words import Kind, Word
+from infinicon.plugins.consolidator.words import BOUND, Kind, Word
 from infinicon.ports import Duplicate
 
 _A_DAY = timedelta(days=1)
+_DIGITS_OF_A_YEAR = 4
+_ARTICLES = frozenset({"a", "an", "the"})
 _MOMENT = frozenset(
     """
     here today yesterday tomorrow tonight now currently ago this last next recently soon earlier later again here yet still so-far just
     morning evening afternoon moment
     """.split()
 )
-_TURNING = frozenset(
+_SCENIC = frozenset(
     """
-    not no never none nobody nothing neither nor without hardly barely only if unless whether would could might may maybe perhaps
-    probably possibly should must can will say says said tell told think thinks thought believe heard almost nearly but except however
-    used former formerly fake false wrong instead until before after when while because sometimes often rarely seldom usually always
-    try tried trying want wants wanted hope wish plan plans planned all every each some most few many any both half than or more less
+    red blue green yellow orange purple pink brown black white grey gray big large small huge tiny tall wide round square wooden
+    metal plastic leather young heavy bright dark
     """.split()
 )
-_DID = frozenset("was had did went got saw made took came ate met ran".split())
-_PREPOSITIONS = frozenset(
-    "of to on in at by for with from into onto over under about against between through as off up down out toward towards".split()
-)
+"""Adjectives that take nothing away: a red onion is an onion. A toy gun is no gun, and a former manager none."""
+_TELLING_FILLERS = frozenset("just simply so quite very also too kind sort".split())
+"""Light words that say something after all: "I just have eggs", "I live here too"."""
+_SPARSE = frozenset("few little".split())
+"""To have a few friends is not to have few."""
+_SIGNS = re.compile(r"""(?<!\w)-(?=\S)|[^\w\s.,;:!?'’‘…—–。、！？，¿¡-]|(?<!\w)['’‘]|['’‘](?!\w)""")
+"""C++ and C, -5 and 5, a quotation and what is said: signs are no words, and tell them apart."""
+_DID = frozenset("was had did went got saw made took came ate met ran gave bought sold wrote read sent told".split())
+_WITH_A_NAME = frozenset("at to from near with".split())
 
 
 def subsumes(kept: Statement, folded: Statement, limits: Limits = LIMITS) -> bool:
@@ -48,6 +55,8 @@ def subsumes(kept: Statement, folded: Statement, limits: Limits = LIMITS) -> boo
     if not kept.short or not folded.short:
         return kept.flat == folded.flat and _near_in_time(kept, folded)
     long, short = kept.forms, folded.forms
+    if _manner(kept) != _manner(folded):
+        return False
     if long == short:
         same = bool(long) and (_near_in_time(kept, folded) or _lasts(folded))
     else:
@@ -102,15 +111,52 @@ def _adds_only(kept: Statement, folded: Statement, limits: Limits) -> bool:
         # not call you".
         return False
     added = _added(long, short)
-    if added is None or any(_turns(kept.said[at]) for at in added):
+    if added is None:
         return False
-    tail = len(short) == added[0]
-    # Within the statement one word alone, and none that makes another object of what follows: "cutting [the tape on] the box".
-    return tail or (len(added) == 1 and added[0] > 0 and long[added[0]] not in _PREPOSITIONS)
+    if len(short) == added[0]:
+        return _happened(folded) and _only_says_when_or_where([kept.said[at] for at in added])
+    return len(added) == 1 and _is_scenic(kept, kept.said[added[0]])
 
 
-def _turns(word: Word) -> bool:
-    return word.said in _TURNING and word.kind is Kind.WORD
+def _manner(statement: Statement) -> tuple[object, ...]:
+    """What must be the same beside the words: whether it is asked or told, signs, fillers that say something, a few or few."""
+    said = [word.said for word in statement.words]
+    denies = any(is_negation(word) for word in statement.words)
+    return (
+        tuple(clause.mood for clause in statement.clauses),
+        tuple(sorted(_SIGNS.findall(statement.memory.content))),
+        # "Not just a toy", "not really": what is denied is the filler.
+        tuple(word.said for word in statement.words if word.kind is Kind.LIGHT and word.said not in _ARTICLES | {BOUND})
+        if denies
+        else tuple(word for word in said if word in _TELLING_FILLERS),
+        tuple(word for word in said if word in _ARTICLES) if _SPARSE & set(said) else (),
+    )
+
+
+def _is_scenic(kept: Statement, word: Word) -> bool:
+    return word.said in _SCENIC and any(
+        first.said in _ARTICLES and second.said == word.said for first, second in pairwise(kept.words)
+    )
+
+
+def _happened(statement: Statement) -> bool:
+    """Whether it tells of one event; of what is so, a time or a place at the end would be a condition: "on Mondays"."""
+    return any(
+        word.kind is Kind.WORD and (word.said in _DID or word.said.endswith("ed")) for word in statement.said[1:4]
+    )
+
+
+def _only_says_when_or_where(words: Sequence[Word]) -> bool:
+    """ "in May", "on Monday", "in Turin", "with Rosa": no more than one of each."""
+    first, rest = words[0].said, words[1:]
+    if not rest:
+        return first in {"yesterday", "today"}
+    if all(word.kind is Kind.CALENDAR for word in rest[:1]):
+        return first in {"in", "on"} and all(word.kind is not Kind.WORD for word in rest)
+    if first == "in":
+        year = len(rest) == 1 and len(rest[0].said) == _DIGITS_OF_A_YEAR and rest[0].said.isdigit()
+        return year or extent(" ".join(word.said for word in rest)) is not None
+    return first in _WITH_A_NAME and all(word.named for word in rest)
 
 
 def _added(long: Sequence[str], short: Sequence[str]) -> list[int] | None:

@@ -8,7 +8,7 @@ a noun phrase; "he", "it" and "this" stand for something else and are none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from infinicon.plugins.consolidator.clauses import Clause, Mood
@@ -73,6 +73,12 @@ class Relation:
     marked: bool
     before: tuple[str, ...] = ()
     single: bool = False
+    words: tuple[Word, ...] = ()
+    """Those of the value."""
+    told: str = ""
+    """The word that leads to the value: "in", "at", "to", "is"."""
+    article: bool = False
+    """Whether the value has one: "the harbour"."""
 
 
 def relations_of(clauses: Sequence[Clause]) -> list[Relation]:
@@ -91,8 +97,14 @@ def _relations(clause: Sequence[Word]) -> Iterator[Relation]:
         found = _at(words, at)
         if found is not None:
             if person or found.kind not in {HOME, WORK}:
-                yield found
+                yield replace(found, article=_has_article(clause, found.words))
             return
+
+
+def _has_article(clause: Sequence[Word], value: Sequence[Word]) -> bool:
+    return bool(value) and any(
+        first.said in _ARTICLES and second.said == value[0].said for first, second in pairwise(clause)
+    )
 
 
 def _at(words: list[Word], at: int) -> Relation | None:
@@ -104,9 +116,9 @@ def _at(words: list[Word], at: int) -> Relation | None:
     if not subject:
         return None
     if (said, following) in _STATES:
-        found = _named(subject, _STATES[said, following], rest[1:], marked=marked)
+        found = _named(subject, _STATES[said, following], rest[1:], marked=marked, told=following)
     elif said in _USES:
-        found = Relation(subject, USE, _value(rest), False)
+        found = Relation(subject, USE, _value(rest), False, words=_value_words(rest))
     elif said == "switched" and following == "from":
         found = _switched(subject, rest[1:])
     elif said in _MOVES:
@@ -135,21 +147,26 @@ def _subject(words: Sequence[Word]) -> tuple[tuple[str, ...], bool]:
 
 
 def _value(words: Sequence[Word], *, named: bool = False) -> tuple[str, ...]:
-    """Stems up to where something else begins. `named`: only as far as there are names."""
-    found: list[str] = []
+    return tuple(word.stem for word in _value_words(words, named=named))
+
+
+def _value_words(words: Sequence[Word], *, named: bool = False) -> tuple[Word, ...]:
+    """Up to where something else begins. `named`: only as far as there are names."""
+    found: list[Word] = []
     for word in words[:_LONGEST_VALUE]:
         if word.said in _ENDS or (named and not word.named) or (found and word.kind is Kind.CALENDAR):
             break
-        found.append(word.stem)
-    while found and found[-1] in _PLACES | {"to", "of", "the"}:
+        found.append(word)
+    while found and found[-1].stem in _PLACES | {"to", "of", "the"}:
         found.pop()
-    return tuple(stem for stem in found if stem != "now")
+    return tuple(word for word in found if word.stem != "now")
 
 
-def _named(subject: tuple[str, ...], kind: str, words: Sequence[Word], *, marked: bool) -> Relation | None:
-    value = _value(words, named=True)
+def _named(subject: tuple[str, ...], kind: str, words: Sequence[Word], *, marked: bool, told: str) -> Relation | None:
+    held = _value_words(words, named=True)
+    value = tuple(word.stem for word in held)
     marked = marked or any(word.said == "now" for word in words[: len(value) + 2])
-    return Relation(subject, kind, value, marked, single=kind == HOME) if value else None
+    return Relation(subject, kind, value, marked, single=kind == HOME, words=held, told=told) if value else None
 
 
 def _moved(subject: tuple[str, ...], said: str, words: Sequence[Word]) -> Relation | None:
@@ -163,10 +180,11 @@ def _moved(subject: tuple[str, ...], said: str, words: Sequence[Word]) -> Relati
         if not rest or rest[0].said not in {"to", "into"}:
             return None
         rest = rest[1:]
-    value = _value(rest, named=True)
-    if not value or any(word.said in _NO_HOME for word in words):
+    held = _value_words(rest, named=True)
+    if not held or any(word.said in _NO_HOME for word in words):
         return None
-    return Relation(subject, kind, value, True, before, single=kind == HOME)
+    value = tuple(word.stem for word in held)
+    return Relation(subject, kind, value, True, before, single=kind == HOME, words=held, told="to")
 
 
 def _switched(subject: tuple[str, ...], words: Sequence[Word]) -> Relation | None:
@@ -174,8 +192,9 @@ def _switched(subject: tuple[str, ...], words: Sequence[Word]) -> Relation | Non
     to = next((at for at, word in enumerate(words) if word.said == "to"), None)
     if not to:
         return None
-    before, value = _value(words[:to]), _value(words[to + 1 :])
-    return Relation(subject, USE, value, True, before) if before and value else None
+    before, held = _value(words[:to]), _value_words(words[to + 1 :])
+    value = tuple(word.stem for word in held)
+    return Relation(subject, USE, value, True, before, words=held, told="to") if before and value else None
 
 
 def _changed(subject: tuple[str, ...], words: Sequence[Word]) -> Relation | None:
@@ -183,16 +202,19 @@ def _changed(subject: tuple[str, ...], words: Sequence[Word]) -> Relation | None
     to = next((at for at, word in enumerate(words) if word.said == "to"), None)
     if to is None or to > _LONGEST_SUBJECT:
         return None
-    value = _value(words[to + 1 :])
+    said = _value_words(words[to + 1 :])
+    value = tuple(word.stem for word in said)
     if subject in {("i",), ("we",)}:
         held = tuple(word.stem for word in words[:to])
-        return Relation(held, IS, value, True, single=True) if value and _is_single(held) else None
+        found = Relation(held, IS, value, True, single=True, words=said, told="to")
+        return found if value and _is_single(held) else None
     old: tuple[str, ...] = ()
     if words[0].said == "from":
         old = _value(words[1:to])
     elif to:
         return None
-    return Relation(subject, IS, value, True, old, single=True) if value and _is_single(subject) else None
+    found = Relation(subject, IS, value, True, old, single=True, words=said, told="to")
+    return found if value and _is_single(subject) else None
 
 
 def _copula(subject: tuple[str, ...], words: Sequence[Word]) -> Relation | None:
@@ -200,13 +222,14 @@ def _copula(subject: tuple[str, ...], words: Sequence[Word]) -> Relation | None:
         return None
     marked = words[0].said == "now" or any(word.said == "now" for word in words[:_LONGEST_VALUE])
     rest = [word for word in words if word.said not in {"now", "currently", "still"}]
-    value = _value(rest)
+    held = _value_words(rest)
+    value = tuple(word.stem for word in held)
     if not value:
         return None
     if rest[0].said in _PLACES:
-        return Relation(subject, f"{IS} {rest[0].said}", value, marked)
+        return Relation(subject, f"{IS} {rest[0].said}", value, marked, words=held[1:], told=rest[0].said)
     if _is_single(subject) and not rest[0].said.endswith("ing"):
-        return Relation(subject, IS, value, marked, single=True)
+        return Relation(subject, IS, value, marked, single=True, words=held, told="is")
     return None
 
 

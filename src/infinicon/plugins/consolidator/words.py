@@ -50,6 +50,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_TITLE = re.compile(r"\b(Dr|Mr|Mrs|Ms|Prof)\.\s")
+"""The point behind it ends no sentence."""
 BOUND = ""
 """What `said` is for punctuation between two words."""
 
@@ -88,6 +90,7 @@ def words(text: str) -> list[Word]:
     """Punctuation that may end a clause is a Word whose `said` is BOUND, and its stem is the mark."""
     found: list[Word] = []
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").replace("‘", "'")
+    plain = _TITLE.sub(r"\1 ", plain)
     starts = True
     for match in _TOKEN.finditer(plain):
         group = match.lastgroup

@@ -17,7 +17,7 @@ MONTH = timedelta(days=30)
 
 
 def atom(text: str, at: int = 0, speaker: str | None = "ada", apart: timedelta = MONTH) -> SourceMemory:
-    return SourceMemory(f"m{at}", MemoryType.ATOM, text, START, START + at * apart, speaker)
+    return SourceMemory(f"m{at}", MemoryType.ATOM, text, START + at * apart, START + at * apart, speaker)
 
 
 def statement(text: str, at: int = 0, speaker: str | None = "ada") -> Statement:

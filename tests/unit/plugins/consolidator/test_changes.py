@@ -12,10 +12,10 @@ from tests.unit.plugins.consolidator.talk import told
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("Rosa lives in Rome.", "Rosa moved to Turin in May."),
+        ("Rosa lives in Rome.", "Rosa moved to Turin in January."),
         ("I live in Rome.", "I have moved from Rome to Turin, and I like it there."),
         ("My sister lives in Rome.", "My sister now lives in Turin."),
-        ("I work at Acme.", "I joined Globex last week."),
+        ("I work at Acme.", "I now work at Globex."),
         ("I work at Acme.", "I no longer work at Acme."),
         ("I work at Acme.", "I don't work at Acme anymore."),
         ("I eat meat.", "I don't eat meat any more."),
@@ -23,7 +23,7 @@ from tests.unit.plugins.consolidator.talk import told
         ("We use Postgres.", "We switched from Postgres to MySQL."),
         ("The gate code is 4711.", "The gate code is now 4712."),
         ("The server is in Frankfurt.", "The server is now in Dublin."),
-        ("My favourite tea is sencha.", "My favourite tea is now assam."),
+        ("My favourite town is Rome.", "My favourite town is now Turin."),
         ("The venue is the town hall.", "We changed the venue to the harbour."),
         ("The meeting is on Monday.", "The meeting was moved to Tuesday."),
         ("The deadline is May 5.", "The deadline is now May 9."),
