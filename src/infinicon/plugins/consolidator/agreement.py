@@ -24,6 +24,13 @@ _CHANGED = frozenset(
 )
 _PASSIVE = frozenset("was were has have been got".split())
 """Only beside a verb of change: "the code was now 4712" tells a story."""
+_LASTING = frozenset("based employed located called named need red".split())
+_DID = frozenset(
+    """
+    did met went got saw made took bought read wrote built ran gave found began spent sent came sold won drove flew ate drank swam led
+    left lost paid put spoke told
+    """.split()
+)
 _ADVERBS = frozenset("now currently finally officially recently already permanently just".split())
 _ATTRIBUTES = frozenset(
     "budget price cost salary rent rate deadline date time limit goal target code number address password pin quota".split()
@@ -36,11 +43,20 @@ def agree(old: Sequence[Word], new: Sequence[Word], changed_from: Sequence[str],
     shared = Counter(_stems(old)) & Counter(_stems(new))
     for stem in (*changed_from, *changed_to):
         shared.pop(stem, None)
+    if any(word.stem in shared and _happened(word) for word in old):
+        return False
     changes = any(word.said in _CHANGED for word in new)
     framed = all(_frames_old(old, at, shared, changed_from) for at in _rest(old, shared, changed_from)) and all(
         _frames_new(new, at, shared, changed_to, changes=changes) for at in _rest(new, shared, changed_to)
     )
     return framed and (changes or any(word.said in {"now", "new"} for word in new))
+
+
+def _happened(word: Word) -> bool:
+    """Whether it tells of something done: who bought three eggs and then four has bought both."""
+    return word.said in _DID or (
+        word.kind is Kind.WORD and word.said.endswith("ed") and word.said not in _CHANGED | _LASTING
+    )
 
 
 def _stems(words: Sequence[Word]) -> Iterator[str]:

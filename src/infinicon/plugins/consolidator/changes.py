@@ -244,6 +244,9 @@ def _says_so(old: Statement, new: Statement) -> bool:
         return "not" in said
     if any(first in _STOPPED and second.endswith("ing") for first, second in pairwise(said)):
         return "not" not in said
+    # "I am not working now" and "the office is not open now" tell of the moment.
+    if any(word.stem == "be" for word in (*before.words, *after.words)):
+        return False
     return "now" in said and not _OVER & set(said) and (("not" in said) != ("not" in before.said))
 
 

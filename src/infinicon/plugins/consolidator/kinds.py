@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from infinicon.plugins.consolidator.people import GIVEN_NAMES
 from infinicon.plugins.consolidator.places import TOWNS, extent
 from infinicon.plugins.consolidator.relations import HOME, IS, USE, WORK, Relation
 from infinicon.plugins.consolidator.values import CODE, COUNT, values
@@ -36,6 +37,17 @@ _NO_NAMES = frozenset(
     """.split()
 )
 _ADJECTIVAL = ("ish", "ese", "ian", "ean", "can", "ist", "ed", "ing", "ful", "less", "able", "ible", "ous", "ive", "ly")
+_ABSTRACT = frozenset(
+    "fear denial peace poverty exile sin luxury harmony hope hell heaven limbo bliss shame pain sims".split()
+)
+_SEVERAL = frozenset(
+    stem(word)
+    for word in """
+    friend colleague coworker cousin neighbour neighbor classmate client student patient roommate uncle aunt nephew niece teammate
+    employee customer relative guest
+    """.split()
+)
+"""Of whom somebody has more than one: "my friend" need not be the friend of before."""
 _TITLES = frozenset("dr mr mrs ms prof".split())
 _NO_THINGS = frozenset(
     """
@@ -64,6 +76,8 @@ def _same_extent(earlier: Relation, later: Relation) -> bool:
     """Of "lives in" the verb says that it is a place, of "moved to" only the name can; an unknown one is a town."""
     if not (_is_place(earlier) and (_is_place(later) or later.before == earlier.value)):
         return False
+    if _ABSTRACT & {word.said for word in (*earlier.words, *later.words)} or _SEVERAL & set(later.subject):
+        return False
     first, second = extent(_text(earlier.words)), extent(_text(later.words))
     return (TOWNS if first is None else first) is (TOWNS if second is None else second)
 
@@ -77,12 +91,14 @@ def _same_value(earlier: Relation, later: Relation) -> bool:
     first, second = _kind(earlier), _kind(later)
     if first is None or first != second:
         return False
-    if head & _PEOPLE and not (first == NAME and extent(_text(later.words)) is None):
-        return False
+    if head & _PEOPLE:
+        return first == NAME and _is_person(later.words)
     if first in {NAME, COLOUR, THING} and head & _NUMBERED:
         return False
-    # "The venue is now the problem", but "we changed the venue to the harbour".
-    return first != THING or later.told == "to"
+    if first == NAME and later.told == "is":
+        return extent(_text(earlier.words)) is not None and extent(_text(earlier.words)) is extent(_text(later.words))
+    # "The venue is now the problem" and "the bank is now Down", but "we changed the venue to the harbour".
+    return later.told == "to" or first not in {NAME, THING}
 
 
 def _kind(relation: Relation) -> object:
@@ -112,6 +128,10 @@ def _is_name(words: Sequence[Word]) -> bool:
     return bool(telling) and all(
         word.named and word.said not in _NO_NAMES and not word.said.endswith(_ADJECTIVAL) for word in telling
     )
+
+
+def _is_person(words: Sequence[Word]) -> bool:
+    return words[0].said in _TITLES or words[0].said in GIVEN_NAMES
 
 
 def _is_no_thing(said: str) -> bool:

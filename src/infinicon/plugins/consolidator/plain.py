@@ -42,6 +42,8 @@ def claim_of(statement: Statement) -> Clause | None:
     if not held or held[0].mood is not Mood.ASSERTED or not all(_does_no_harm(clause) for clause in held[1:]):
         return None
     claim = held[0]
+    if claim.words[0].said in {"a", "an"}:
+        return None  # "A meeting" is any of them.
     if claim.words[0].said in {"that", "as", "since", "because", "but", "although", "which", "so"}:
         return None
     return claim if all(word.said in _MILD for word in claim.words if word.kind is Kind.LIGHT) else None

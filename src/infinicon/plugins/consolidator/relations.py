@@ -42,6 +42,7 @@ _NO_HOME = frozenset("team department company job role position office desk meet
 _CHANGES = frozenset(
     "changed updated moved switched renamed set rescheduled postponed shifted transferred relocated replaced".split()
 )
+_PASSIVE = frozenset("was were been got".split())
 _ENDS = frozenset(
     "since because for after before while when with and or so if as yesterday today tomorrow last next this now instead during "
     "until from starting beginning due per according but thanks".split()
@@ -127,7 +128,7 @@ def _at(words: list[Word], at: int) -> Relation | None:
         found = _copula(subject, rest)
     # "Rosa moved to Turin" and "the venue moved to the harbour" begin alike.
     if found is None and said in _CHANGES:
-        found = _changed(subject, rest)
+        found = _changed(subject, rest, passive=words[at - 1].said in _PASSIVE)
     return found
 
 
@@ -197,7 +198,7 @@ def _switched(subject: tuple[str, ...], words: Sequence[Word]) -> Relation | Non
     return Relation(subject, USE, value, True, before, words=held, told="to") if before and value else None
 
 
-def _changed(subject: tuple[str, ...], words: Sequence[Word]) -> Relation | None:
+def _changed(subject: tuple[str, ...], words: Sequence[Word], *, passive: bool) -> Relation | None:
     """ "The venue was moved to the harbour", "I changed my number to 12 34"."""
     to = next((at for at, word in enumerate(words) if word.said == "to"), None)
     if to is None or to > _LONGEST_SUBJECT:
@@ -213,7 +214,9 @@ def _changed(subject: tuple[str, ...], words: Sequence[Word]) -> Relation | None
         old = _value(words[1:to])
     elif to:
         return None
-    found = Relation(subject, IS, value, True, old, single=True, words=said, told="to")
+    # "The bank was changed to Acme", and not "the bank switched to Linux".
+    told = "to" if passive else "by itself"
+    found = Relation(subject, IS, value, True, old, single=True, words=said, told=told)
     return found if value and _is_single(subject) else None
 
 
