@@ -15,7 +15,6 @@ from infinicon.domain import (
     Job,
     JobStatus,
     Lane,
-    NewKey,
     Permission,
     TombstoneRequest,
 )
