@@ -69,3 +69,20 @@ def test_sweeper_and_results_never_see_content(cluster: Cluster, role: str) -> N
 
 def test_app_sees_nothing_before_it_enters_a_tenant(cluster: Cluster) -> None:
     assert ask(cluster.app_url, "SELECT count(*) FROM infinicon.namespaces") == ["0"]
+
+
+SAMPLED = """
+    SELECT c.relname || '.' || a.attname
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = 'infinicon' AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+      AND a.attname IN ('content', 'search_text', 'speaker', 'title', 'metadata', 'tags', 'filters', 'dedupe_key', 'created_by', 'label',
+                        'error', 'reason', 'kept', 'spec', 'result', 'content_type', 'ref')
+      AND coalesce(a.attstattarget, -1) <> 0
+    ORDER BY 1
+"""
+
+
+def test_of_what_people_write_no_sample_is_kept(cluster: Cluster) -> None:
+    """ANALYZE would keep values in pg_statistic, where neither a tombstone nor a redaction reaches them. A reason of a change is a word
+    of a plug-in."""
+    assert ask(cluster.superuser_url, SAMPLED) == ["conformance_runs.error", "consolidation_changes.reason"]
