@@ -137,8 +137,6 @@ def _amounts(old: Statement, new: Statement, limits: Limits) -> Finding | None:
                 and _same_attribute(earlier, later, limits)
                 and (later.attribute <= old.topic or earlier.attribute <= new.topic)
                 and _changed(old, new, earlier, later)
-                and shared_topic(old, new, earlier, later) >= limits.topic
-                and len(_lost(old, new, earlier, later)) <= limits.lost
                 and _plainly(old, new, earlier, later)
             ):
                 return Finding(Verdict.SUPERSEDES, "updated")
@@ -177,32 +175,6 @@ def _changed(old: Statement, new: Statement, earlier: Claim, later: Claim) -> bo
 
 def _number(claim: Claim) -> str:
     return f"{claim.value.content}%" if claim.value.kind == PERCENT else claim.value.content.split()[-1]
-
-
-def shared_topic(old: Statement, new: Statement, earlier: Claim, later: Claim) -> float:
-    """The share of the shorter topic that both have; or, where it is more, of the two clauses that give the values."""
-    whole = len(old.topic & new.topic) / max(1, min(len(old.topic), len(new.topic)))
-    clauses = min(
-        len(later.about & old.topic) / max(1, len(later.about)),
-        len(earlier.about & new.topic) / max(1, len(earlier.about)),
-    )
-    return max(whole, clauses)
-
-
-def _lost(old: Statement, new: Statement, earlier: Claim, later: Claim) -> frozenset[str]:
-    """Numbers and names of the old statement that would go with it, beside the value that changed and what it had been before."""
-    changed = {
-        *earlier.value.content.split(),
-        _number(earlier),
-        earlier.value.content.rstrip("apm"),
-        earlier.before or "",
-        "$",
-        "€",
-        "£",
-        *later.value.content.split(),
-    }
-    years = {number for number in old.numbers if len(number) == 4 and number[:2] in {"19", "20"}}
-    return (old.numbers | old.names) - new.numbers - new.names - changed - years
 
 
 def _nothing_left(old: Statement, new: Statement, changed: frozenset[str], limits: Limits) -> bool:

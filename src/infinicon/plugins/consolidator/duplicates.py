@@ -45,6 +45,9 @@ _SPARSE = frozenset("few little".split())
 _SIGNS = re.compile(r"""(?<!\w)-(?=\S)|[^\w\s.,;:!?'’‘…—–。、！？，¿¡-]|(?<!\w)['’‘]|['’‘](?!\w)""")
 """C++ and C, -5 and 5, a quotation and what is said: signs are no words, and tell them apart."""
 _DID = frozenset("was had did went got saw made took came ate met ran gave bought sold wrote read sent told".split())
+_STATES = frozenset(
+    "had been lived loved owned liked hated needed wanted believed worked used preferred studied stayed knew kept named called".split()
+)
 _WITH_A_NAME = frozenset("at to from near with".split())
 
 
@@ -134,13 +137,17 @@ def _manner(statement: Statement) -> tuple[object, ...]:
 
 
 def _is_scenic(kept: Statement, word: Word) -> bool:
+    """ "A red onion"; but "the black box" may be another than "the box"."""
     return word.said in _SCENIC and any(
-        first.said in _ARTICLES and second.said == word.said for first, second in pairwise(kept.words)
+        first.said in {"a", "an"} and second.said == word.said for first, second in pairwise(kept.words)
     )
 
 
 def _happened(statement: Statement) -> bool:
     """Whether it tells of one event; of what is so, a time or a place at the end would be a condition: "on Mondays"."""
+    said = {word.said for word in statement.said}
+    if said & _STATES or any(word.stem in {"be", "was"} for word in statement.said):
+        return False
     return any(
         word.kind is Kind.WORD and (word.said in _DID or word.said.endswith("ed")) for word in statement.said[1:4]
     )

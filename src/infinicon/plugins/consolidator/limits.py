@@ -7,12 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    topic: float = 0.5
-    """Least share of the shorter topic that two statements have in common, for one amount to take the place of another."""
     shared: int = 3
     """Least words of the topic that both have where the newer one names somebody more, or speaks of "it"."""
-    lost: int = 0
-    """Most numbers and names that may go with an older statement beside its value."""
     left: int = 2
     """Most words that an older statement may assert beside the relation that changed."""
     never: float = 0.75

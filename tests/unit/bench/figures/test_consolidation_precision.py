@@ -63,8 +63,6 @@ def test_curves_move_one_threshold_at_a_time() -> None:
     curves = figure.curves(SOUND)
 
     assert curves["folded"] == curves["rightly folded"] == [2, 2, *[3] * 6]
-    assert curves["superseded by topic"] == curves["rightly superseded by topic"] == [1] * len(figure.TOPICS)
-    assert curves["superseded by loss"] == [1] * len(figure.LOST)
 
 
 @pytest.mark.parametrize(("part", "whole", "share"), [(1, 2, 0.5), (0, 0, 1.0)])
