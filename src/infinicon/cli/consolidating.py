@@ -17,6 +17,7 @@ MADE = (
     ("duplicates", "duplicates folded"),
     ("disputed", "disputed"),
 )
+REFUSED = ("refused", "refused, since it was taken back before")
 OPEN = ("queued", "running")
 
 
@@ -85,4 +86,5 @@ def undo(client: Client, scope: Wire, job: str, *, as_json: bool) -> int:
 
 def _came_to(job: Wire) -> None:
     result = job.get("result") or {}
-    note(", ".join(f"{result.get(name, 0):,} {said}" for name, said in MADE))
+    made = [*MADE, REFUSED] if result.get("refused") else MADE
+    note(", ".join(f"{result.get(name, 0):,} {said}" for name, said in made))

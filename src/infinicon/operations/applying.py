@@ -24,6 +24,7 @@ from infinicon.operations.counting import Counters
 from infinicon.operations.embed import Vector, cut, encode, rendered
 from infinicon.operations.plans import Checked, NewDigest, without
 from infinicon.operations.redaction import Redactor
+from infinicon.operations.refusing import without_refused
 from infinicon.operations.selecting import Slice
 from infinicon.ports import Embedder
 from infinicon.store import consolidation_changes, consolidations, corrections, events, spaces, waiting
@@ -82,7 +83,7 @@ def prepare(
         now = waiting.now(tx)
     material = {one.id: one for one in part.memories.values()}
     new = {
-        place: _consolidation(counters, part.within, material, _redacted(redactor, digest), now)
+        place: _consolidation(counters, part.within, material, redacted(redactor, digest), now)
         for place, digest in enumerate(plan.digests)
     }
     memories = [
@@ -98,7 +99,8 @@ def prepare(
     return Prepared(part, plan, new, chunks, texts, vectors, producer)
 
 
-def _redacted(redactor: Redactor, digest: NewDigest) -> NewDigest:
+def redacted(redactor: Redactor, digest: NewDigest) -> NewDigest:
+    """What it says, without known secrets."""
     return replace(digest, title=redactor.text(digest.title), content=redactor.text(digest.content))
 
 
@@ -161,6 +163,8 @@ def apply(tx: Transaction, keyring: Keyring, scope: ScopeKey, job: UUID, prepare
         tenant, tx, part.within.namespace, {s for one in prepared.plan.digests for s in one.sources}
     )
     plan, dead, stale = _living(tx, tenant, prepared, stale)
+    prints = {id(digest): prepared.new[place].fingerprint for place, digest in enumerate(prepared.plan.digests)}
+    plan, refused = without_refused(tx, tenant, plan, lambda digest: prints[id(digest)])
     made = _insert(tx, tenant, prepared, plan)
     retired = _retired(prepared, plan, made, stale)
     added = _publish(tx, tenant, prepared, made)
@@ -185,6 +189,7 @@ def apply(tx: Transaction, keyring: Keyring, scope: ScopeKey, job: UUID, prepare
             "superseded": sum(one.kind is Kind.SUPERSEDED for one in retired),
             "duplicates": sum(one.kind is Kind.FOLDED for one in retired),
             "disputed": len(disputed),
+            "refused": refused,
         },
         added=added,
         happened=[
@@ -289,7 +294,9 @@ def _record(
     retired: Sequence[Change],
 ) -> None:
     status = {one.id: one.status for one in part.memories.values()}
-    changes = [Change(Kind.CREATED, new.id, new.id, Status.ACTIVE) for new in made.values()]
+    changes = [
+        Change(Kind.CREATED, new.id, new.id, Status.ACTIVE, fingerprint=new.fingerprint) for new in made.values()
+    ]
     changes += retired
     for one in plan.disputes:
         changes.append(Change(Kind.DISPUTED, one.first, one.second, status[one.first], one.reason))

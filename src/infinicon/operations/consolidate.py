@@ -113,5 +113,5 @@ def job_event(kind: EventType, scope: ScopeKey, job: UUID) -> events.NewEvent:
     return events.NewEvent(scope.namespace, kind, None, None, job, scope.agent_id, scope.session_id)
 
 
-COUNTS = ("memories", "slices", "consolidations", "superseded", "duplicates", "disputed")
+COUNTS = ("memories", "slices", "consolidations", "superseded", "duplicates", "disputed", "refused")
 """What the result of a job counts."""

@@ -28,8 +28,8 @@ from infinicon.domain import (
     Status,
 )
 from infinicon.errors import InvalidRequest, NotFound
-from infinicon.operations import scopes
-from infinicon.store import backlog, consolidation_changes, corrections, events, provenance
+from infinicon.operations import refusing, scopes
+from infinicon.store import backlog, consolidation_changes, corrections, events, provenance, refusals
 from infinicon.store.corrections import Changed, Edge
 from infinicon.store.database import Database, Transaction, retry_conflicts
 
@@ -119,7 +119,8 @@ def resolve(
 ) -> list[Standing]:
     """End the contradictions of these memories. With `holds`, one of the memories in them, the others are superseded by it.
 
-    Whatever is in no other open contradiction is active again. Where all this is so already, nothing changes.
+    Whatever is in no other open contradiction is active again. Where all this is so already, nothing changes. Where a consolidation had
+    one of these memories give way to another one, that is taken back instead, for good; with `holds`, the other one gives way to it.
 
     Raises:
         InvalidRequest: `holds` is in none of the contradictions.
@@ -130,11 +131,17 @@ def resolve(
         key = scopes.resolve(tx, caller, scope, Permission.INGEST)
         corrections.take_turn(key, tx)
         named = _held(key, tx, refs)
+        merges = refusals.between(key.tenant, tx, {one.id for one in named})
+        wrong = [one for one in merges if holds is None or one.memory == holds.id]
+        if wrong:
+            revived, retired = refusing.repair(key, tx, wrong, holds)
+            events.append(key.tenant, tx, [*map(visible_again, revived), *map(superseded, retired)])
+            return _standing(key, tx, refs)
         open_links = corrections.contradictions(key, tx, {one.id for one in named})
         ends = {end: kind for edge in open_links.values() for end, kind in _ends(edge)}
         corrections.hold(key.tenant, tx, ends)
         if holds is not None and ends.get(holds.id) is not holds.type:
-            if _settled_for(key, tx, named, holds):
+            if any(one.other == holds.id for one in merges) or _settled_for(key, tx, named, holds):
                 return _standing(key, tx, refs)
             raise InvalidRequest("what holds is in none of these contradictions", details={"field": "holds"})
         corrections.settle(key.tenant, tx, open_links)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 from infinicon.domain import (
@@ -20,9 +22,11 @@ from infinicon.domain import (
 from infinicon.errors import NotFound, Overloaded
 from infinicon.keyring import Keyring
 from infinicon.operations import redaction, scopes
+from infinicon.operations.applying import fingerprint, redacted
 from infinicon.operations.counting import Counters
 from infinicon.operations.plans import Checked
 from infinicon.operations.redaction import Redactor
+from infinicon.operations.refusing import without_refused
 from infinicon.operations.selecting import Bounds, Slice, select, spec_of, undone
 from infinicon.ports import ModelInfo
 from infinicon.store import consolidation_runs
@@ -67,7 +71,10 @@ class Previews:
             part = select(database, self._counters, model, caller.tenant, within, spec, NIL, self._bounds)
             if part.fresh:
                 last = part.last and place == len(withins) - 1
-                return _shown(scope, part, self._asked(part), redactor, complete=last)
+                plan = _redacted(self._asked(part), redactor)
+                with database.transaction(caller.tenant) as tx:
+                    plan, _ = without_refused(tx, caller.tenant, plan, partial(fingerprint, within))
+                return _shown(scope, part, plan, complete=last)
         return Preview(0, complete=True)
 
     def _asked(self, part: Slice) -> Checked:
@@ -79,7 +86,11 @@ class Previews:
             self._places.release()
 
 
-def _shown(scope: ScopeKey, part: Slice, plan: Checked, redactor: Redactor, *, complete: bool) -> Preview:
+def _redacted(plan: Checked, redactor: Redactor) -> Checked:
+    return replace(plan, digests=[redacted(redactor, digest) for digest in plan.digests])
+
+
+def _shown(scope: ScopeKey, part: Slice, plan: Checked, *, complete: bool) -> Preview:
     known = {one.id: one for one in part.memories.values()}
 
     def ref(memory: UUID) -> MemoryRef:
@@ -95,8 +106,8 @@ def _shown(scope: ScopeKey, part: Slice, plan: Checked, redactor: Redactor, *, c
         complete=complete,
         digests=[
             ProposedDigest(
-                redactor.text(one.title),
-                redactor.text(one.content),
+                one.title,
+                one.content,
                 [ref(source) for source in one.sources],
                 [ref(old) for old in one.replaces],
             )

@@ -65,7 +65,7 @@ def _take_back(scope: ScopeKey, tx: Transaction, key: UUID, job: UUID, changes: 
     made = {one.memory for one in changes if one.kind is Kind.CREATED}
     gave_way = {one.memory for one in changes if one.kind is not Kind.CREATED}
     held = tombstones.hold(scope, tx, made, queued=False)
-    consolidation_changes.undo(scope.tenant, tx, [(job, one.memory) for one in changes])
+    consolidation_changes.undo(scope.tenant, tx, [(job, one.memory) for one in changes], refused=True)
     mark = Mark(REASON, Cascade.TOMBSTONE_DERIVED, key, policies.audit_seconds(scope, tx))
     reached = reach(scope, tx, held, mark.cascade)
     pairs = {memory for one in changes if one.kind is not Kind.CREATED for memory in (one.memory, one.other)}

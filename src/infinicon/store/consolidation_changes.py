@@ -28,20 +28,23 @@ class Kind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`other`: what took the memory's place, or contradicts it; of one that was created itself. `was`: its status before."""
+    """`other`: what took the memory's place, or contradicts it; of one that was created itself, and its fingerprint. `was`: its status
+    before."""
 
     kind: Kind
     memory: UUID
     other: UUID
     was: Status
     reason: str | None = None
+    fingerprint: bytes | None = None
 
 
 RECORD = text("""
-    INSERT INTO consolidation_changes (tenant, job, kind, memory, other, was, reason)
-    SELECT :tenant, :job, c.kind, c.memory, c.other, c.was, c.reason
-    FROM unnest(CAST(:kinds AS text[]), CAST(:memories AS uuid[]), CAST(:others AS uuid[]), CAST(:was AS text[]), CAST(:reasons AS text[]))
-         AS c (kind, memory, other, was, reason)
+    INSERT INTO consolidation_changes (tenant, job, kind, memory, other, was, reason, fingerprint)
+    SELECT :tenant, :job, c.kind, c.memory, c.other, c.was, c.reason, c.fingerprint
+    FROM unnest(CAST(:kinds AS text[]), CAST(:memories AS uuid[]), CAST(:others AS uuid[]), CAST(:was AS text[]),
+                CAST(:reasons AS text[]), CAST(:fingerprints AS bytea[]))
+         AS c (kind, memory, other, was, reason, fingerprint)
     ON CONFLICT DO NOTHING
 """)
 
@@ -68,7 +71,7 @@ RESTATED = text("""
 
 UNDO = text("""
     WITH undone AS (
-        UPDATE consolidation_changes SET undone = true
+        UPDATE consolidation_changes SET undone = true, refused = :refused
         WHERE tenant = :tenant AND NOT undone
           AND (job, memory) IN (SELECT * FROM unnest(CAST(:jobs AS uuid[]), CAST(:memories AS uuid[])))
         RETURNING kind, memory, other
@@ -144,6 +147,7 @@ def record(tenant: int, tx: Transaction, job: UUID, changes: Sequence[Change]) -
                 "others": [change.other for change in changes],
                 "was": [change.was for change in changes],
                 "reasons": [change.reason for change in changes],
+                "fingerprints": [change.fingerprint for change in changes],
             },
         )
 
@@ -166,12 +170,13 @@ def restated(tenant: int, tx: Transaction, batch: UUID) -> list[tuple[UUID, UUID
     return [(row.job, row.memory) for row in tx.execute(RESTATED, {"tenant": tenant, "batch": batch})]
 
 
-def undo(tenant: int, tx: Transaction, changes: Collection[tuple[UUID, UUID]]) -> None:
-    """What these jobs did to these memories counts no more, nor do the links that say so; their states are `revive`'s."""
+def undo(tenant: int, tx: Transaction, changes: Collection[tuple[UUID, UUID]], *, refused: bool = False) -> None:
+    """What these jobs did to these memories counts no more, nor do the links that say so; their states are `revive`'s. `refused`: a
+    person says so, and nobody does it again."""
     if changes:
         ordered = sorted(changes)
         jobs, memories = [job for job, _ in ordered], [memory for _, memory in ordered]
-        tx.execute(UNDO, {"tenant": tenant, "jobs": jobs, "memories": memories})
+        tx.execute(UNDO, {"tenant": tenant, "jobs": jobs, "memories": memories, "refused": refused})
 
 
 def revive(tenant: int, tx: Transaction, memories: Collection[UUID]) -> list[Changed]:

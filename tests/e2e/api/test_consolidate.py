@@ -50,6 +50,21 @@ def test_run_now_folds_what_is_said_twice_and_undo_brings_it_back(client: Client
     assert statuses(client) == {SAID: "active", AGAIN: "active"}
 
 
+def test_one_fold_is_taken_back_and_does_not_come_back(client: Client) -> None:
+    ingest_indexed(client, note(SAID), note(AGAIN))
+    consolidate(client, mode="run_now")
+    filters = {"types": ["atom"], "includeSuperseded": True}
+    refs = [hit["ref"] for hit in client.post("/v0/query", {"query": SAID, "limit": 9, "filters": filters})["refs"]]
+    reply = client.post("/v0/resolve", {"refs": refs})
+    assert [one["status"] for one in reply["results"]] == ["active", "active"]
+    assert client.post("/v0/resolve", {"refs": refs}) == reply
+
+    assert consolidate(client, mode="preview")["plan"]["duplicates"] == []
+    again = client.job(consolidate(client, mode="run_now")["jobId"])["result"]
+    assert (again["duplicates"], again["refused"]) == (0, 1)
+    assert statuses(client) == {SAID: "active", AGAIN: "active"}
+
+
 def test_enqueue_answers_at_once_and_eight_at_once_are_one_job(client: Client) -> None:
     ingest_indexed(client, *(note(f"Fact number {number} is about the cellar.") for number in range(40)))
     answers: list[Wire] = together(*[lambda: consolidate(client, mode="run_now")] * 8)

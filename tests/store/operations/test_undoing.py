@@ -62,12 +62,17 @@ def test_all_is_as_it_was_and_waits_for_a_person(pipeline: Pipeline, sql: Sql) -
     assert (counted(undone)["undone"], counted(undone)["revived"]) == (1, 4)
     assert waiting(sql, pipeline) == (0, 0)
     assert len(pipeline.query("Rosa bicycle", 10).hits) == 5
-    # No trigger takes it up again, and a person does.
+    # No trigger takes it up again. A person does, and gets nothing of what was taken back.
     seen = len(made.stub.seen)
     made.run(trigger=Trigger.SCHEDULED)
     assert len(made.stub.seen) == seen
     assert statuses(sql, pipeline) == ALL
-    assert counted(made.run())["consolidations"] == 1
+    again = counted(made.run())
+    assert len(made.stub.seen) == seen + 1
+    assert (again["memories"], again["refused"]) == (5, 4)
+    assert {again[name] for name in ("consolidations", "superseded", "duplicates", "disputed")} == {0}
+    assert statuses(sql, pipeline) == ALL
+    assert counted(job)["refused"] == 0
 
 
 def test_again_changes_nothing(pipeline: Pipeline, sql: Sql) -> None:

@@ -30,9 +30,9 @@ class ResolveRequest(Body):
 
     scope: Scope
     refs: Annotated[list[MemoryRef], Field(min_length=1, max_length=limits.CORRECTIONS)]
-    """Memories whose contradictions are settled."""
+    """Memories whose contradictions are settled; or one that gave way to another by a consolidation, and that other, to part them."""
     holds: MemoryRef | None = None
-    """The one that holds: the others are superseded by it. Absent: none of them is, the contradiction was an error."""
+    """The one that holds: the others are superseded by it. Absent: none is, the contradiction, or the consolidation, was an error."""
 
 
 class StandingReply(Body):

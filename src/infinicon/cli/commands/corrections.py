@@ -46,7 +46,10 @@ def resolve(
     url: UrlOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Settle the contradictions of memories, and say which one holds; without --holds they were an error."""
+    """Settle the contradictions of memories, and say which one holds; without --holds they were an error.
+
+    Of two memories of which one gave way to the other by a consolidation: take that back, for good.
+    """
     from infinicon.cli import correcting
     from infinicon.cli.client import Client
     from infinicon.cli.connection import find

@@ -72,8 +72,12 @@ CREATE TABLE consolidation_changes (
   was    text NOT NULL,  -- its status before
   reason text,           -- a word of the plug-in
   undone boolean NOT NULL DEFAULT false,
+  refused boolean NOT NULL DEFAULT false,  -- a person took it back: nobody makes it again
+  fingerprint bytea,  -- of one that was created: it names it when its memory is gone
   PRIMARY KEY (tenant, job, kind, memory, other)
 );
+CREATE INDEX consolidation_changes_refused_idx ON consolidation_changes (tenant, memory) WHERE refused;
+CREATE INDEX consolidation_changes_fingerprint_idx ON consolidation_changes (tenant, fingerprint) WHERE refused;
 CREATE INDEX consolidation_changes_other_idx ON consolidation_changes (tenant, other) WHERE NOT undone;
 CREATE INDEX consolidation_changes_memory_idx ON consolidation_changes (tenant, memory) WHERE NOT undone;
 
