@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 from uuid import UUID
 
 from infinicon.domain import MemoryType, Stage
@@ -18,8 +18,15 @@ from infinicon.store.consolidation_changes import Kind
 LONGEST_TITLE = 256
 """Characters."""
 
+LONGEST_TOKEN = 128
+"""Characters. A content that is longer than so many for each token of its budget is over it, and not counted: that would take long."""
+
 REASON = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 """A reason is a word of the plug-in, by its form: text of a memory has no place in it."""
+
+
+Breach: TypeAlias = "tuple[str, Mapping[str, str | int] | None]"
+"""A rule, and what else there is to say of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,20 @@ def propose(consolidator: Consolidator, part: Slice) -> Checked:
         EmptySynthesis: a digest says nothing.
         InfiniconError: as the plug-in raised it.
     """
-    return guarded(Stage.CONSOLIDATE, _name(consolidator), lambda: _check(consolidator.consolidate(part.request), part))
+    return guarded(Stage.CONSOLIDATE, _name(consolidator), lambda: _check(_asked(consolidator, part), part))
+
+
+def _asked(consolidator: Consolidator, part: Slice) -> object:
+    """Whoever asks works in a thread or in a process of its own: a plug-in that leaves means to end that, and not all of a worker."""
+    try:
+        return consolidator.consolidate(part.request)
+    except (SystemExit, KeyboardInterrupt) as left:
+        kind = type(left).__name__
+    plugin = _name(consolidator)
+    raise PluginFailed(
+        f"the plug-in {plugin} raised {kind} in the stage {Stage.CONSOLIDATE.value}",
+        details={"plugin": plugin, "stage": Stage.CONSOLIDATE.value, "type": kind},
+    )
 
 
 def _name(consolidator: Consolidator) -> str:
@@ -109,11 +129,14 @@ def _listed(value: object, kind: type, most: int, name: str) -> list[object]:
 
 def _digest(one: object, part: Slice) -> NewDigest:
     assert isinstance(one, Digest)  # by _listed
-    title, content = _text(one.title, "title"), _text(one.content, "content")
-    if not content.strip():
+    budget = part.request.token_budget
+    over: Breach = ("a digest is over its token budget", {"counter": COUNTER, "limit": budget})
+    title = _text(one.title, "title", LONGEST_TITLE, ("a title is too long", None))
+    content = _text(one.content, "content", LONGEST_TOKEN * budget, over)
+    if not says_something(content):
         raise EmptySynthesis("a digest says nothing", details={"stage": Stage.CONSOLIDATE.value})
-    if len(title) > LONGEST_TITLE:
-        _refuse("a title is too long")
+    if not says_something(title):
+        _refuse("a title says nothing")
     sources = _keys(one.sources, part, "sources")
     if len(sources) < 2:
         _refuse("a digest has two sources at least")
@@ -122,9 +145,14 @@ def _digest(one: object, part: Slice) -> NewDigest:
         _refuse("a digest replaces consolidations only")
     if set(sources) & set(replaces):
         _refuse("a digest replaces one of its sources")
-    if part.request.count(content) > part.request.token_budget:
-        _refuse("a digest is over its token budget", {"counter": COUNTER, "limit": part.request.token_budget})
+    if part.request.count(content) > budget:
+        _refuse(*over)
     return NewDigest(title.strip(), content.strip(), _ids(sources, part), _ids(replaces, part))
+
+
+def says_something(content: str) -> bool:
+    """Whether there are letters or digits in it, of whatever script."""
+    return any(character.isalnum() for character in content)
 
 
 def _superseded(one: object, part: Slice) -> Retired:
@@ -148,6 +176,8 @@ def _contradiction(one: object, part: Slice) -> Contradiction:
 def _keys(value: object, part: Slice, name: str, twice: str = "a key comes twice") -> list[str]:
     if not isinstance(value, list | tuple):
         _refuse(f"{name} is no list")
+    if len(value) > len(part.memories):
+        _refuse(twice)
     if not all(isinstance(key, str) and key in part.memories for key in value):
         _refuse(f"{name} has a key that was not given")
     if len(set(value)) < len(value):
@@ -159,9 +189,12 @@ def _ids(keys: Iterable[str], part: Slice) -> list[UUID]:
     return sorted(part.memories[key].id for key in keys)
 
 
-def _text(value: object, name: str) -> str:
+def _text(value: object, name: str, longest: int, too_long: Breach) -> str:
+    """The length first: whatever looks at each character of a huge one takes long."""
     if type(value) is not str:
         _refuse(f"a {name} is no text")
+    if len(value) > longest:
+        _refuse(*too_long)
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
         _refuse(f"a {name} holds NUL or lone surrogates")
     return value

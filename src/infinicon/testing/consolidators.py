@@ -113,8 +113,11 @@ def check_plan(asked: ConsolidationInput, plan: Plan, *, extractive: bool = Fals
         assert held.keys() >= {*digest.sources, *digest.replaces}, "every key is one of the input"
         assert all(held[key].type is MemoryType.CONSOLIDATION for key in digest.replaces), "it replaces consolidations"
         assert not set(digest.sources) & set(digest.replaces), "what it replaces is no source of it"
-        assert digest.content.strip(), "a digest says something"
-        assert digest.title.strip(), "a digest has a title"
+        assert any(character.isalnum() for character in digest.content), "a digest says something, in letters or digits"
+        assert any(character.isalnum() for character in digest.title), "a digest has a title, in letters or digits"
+        assert len(digest.content) <= 128 * asked.token_budget, (
+            "a digest is no longer than 128 characters for each token of its budget"
+        )
         assert asked.count(digest.content) <= asked.token_budget, "a digest keeps to the budget"
         if extractive:
             _check_extractive(digest.content, [held[key] for key in digest.sources])

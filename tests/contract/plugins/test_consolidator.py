@@ -57,6 +57,9 @@ def _digest_of(**others: object) -> Callable[[ConsolidationInput], Plan]:
 
 
 LIES: dict[str, Callable[[ConsolidationInput], Plan]] = {
+    "a digest without a word": _digest_of(content="... !!! ---"),
+    "a digest that cannot be seen": _digest_of(content=" \u200b\n\t"),
+    "a title without a word": _digest_of(title="... !!! ---"),
     "a source that is not there": _digest_of(sources=["key-00000", "elsewhere"]),
     "no source": _digest_of(sources=[]),
     "one source": _digest_of(sources=["key-00000"]),

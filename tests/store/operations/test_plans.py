@@ -95,6 +95,8 @@ LIES: dict[str, Callable[[ConsolidationInput], Any]] = {
     "a content that is no text": digests(content=math.nan),
     "a title that is no text": digests(title=b"T"),
     "a title that is too long": digests(title="T" * 300),
+    "an empty title": digests(title=""),
+    "a title without a word": digests(title="... !!! ---"),
     "a NUL": digests(content="Rosa\0moved"),
     "half a surrogate pair": digests(content="Rosa \ud83d moved"),
     "over the budget": digests(content="Rosa moved to Turin and to Lyon. " * 200),
@@ -151,7 +153,7 @@ def test_whatever_it_answers_no_memory_is_touched(pipeline: Pipeline, sql: Sql, 
     assert made.run().status is JobStatus.COMPLETED  # and the scope is free
 
 
-@pytest.mark.parametrize("content", ["", "   ", "\n\t "])
+@pytest.mark.parametrize("content", ["", "   ", "\n\t ", " \u200b\n\t", "... !!! ---", "\u00ad\u2060"])
 def test_an_empty_synthesis_fails_and_what_was_there_stays(pipeline: Pipeline, sql: Sql, content: str) -> None:
     pipeline.put(LYON, TURIN)
     pipeline.drain()
@@ -172,6 +174,48 @@ def test_an_empty_synthesis_fails_and_what_was_there_stays(pipeline: Pipeline, s
     assert job.error is not None
     assert (job.status, job.error.code) == (JobStatus.FAILED, "empty_synthesis")
     assert fingerprint(sql, pipeline) == before
+
+
+@pytest.mark.parametrize("content", ["7", "梅", "Ω!", "— é —"])
+def test_a_word_of_any_script_is_text(pipeline: Pipeline, content: str) -> None:
+    pipeline.put(LYON, TURIN)
+    pipeline.drain()
+
+    assert Consolidations(pipeline, digests(content=content)).run().status is JobStatus.COMPLETED
+
+
+def test_a_huge_text_is_refused_by_its_length_and_not_counted(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_name: str, text: str) -> int:
+        raise AssertionError(f"{len(text):,} characters are counted")
+
+    pipeline.put(LYON, TURIN)
+    pipeline.drain()
+    monkeypatch.setattr(pipeline.counters, "count", refuse)
+    job = Consolidations(pipeline, digests(content="x" * 1_000_000)).run()
+
+    assert job.error is not None
+    assert job.error.details["rule"] == "a digest is over its token budget"
+
+
+@pytest.mark.parametrize("leaving", [SystemExit, KeyboardInterrupt])
+def test_one_that_means_to_end_the_process_has_failed(
+    pipeline: Pipeline, sql: Sql, leaving: type[BaseException]
+) -> None:
+    def leave(_request: ConsolidationInput) -> NoReturn:
+        raise leaving(LYON)
+
+    pipeline.put(LYON, TURIN)
+    pipeline.drain()
+    before = fingerprint(sql, pipeline)
+    job = Consolidations(pipeline, leave).run()
+
+    assert fingerprint(sql, pipeline) == before
+    assert job.error is not None
+    assert (job.status, job.error.code) == (JobStatus.FAILED, "plugin_failed")
+    assert (job.error.details["type"], job.error.details["plugin"]) == (leaving.__name__, "stub")
+    assert LYON not in job.error.message + str(job.error.details)
 
 
 def test_a_text_that_the_model_refuses_fails_the_job_and_not_its_sources(pipeline: Pipeline, sql: Sql) -> None:
