@@ -70,9 +70,22 @@ def _value(name: str, text: str) -> str | int | bool | None:
         if not text.isascii() or not text.isdigit():
             raise WrongUsage("a threshold is a number of atoms", "for example --consolidate-threshold 200, or none")
         return int(text)
-    if name == "consolidate-schedule" and len(text.split()) > 1:
-        return text
+    if name == "consolidate-schedule":
+        return _schedule(text)
     return seconds(text)
+
+
+def _schedule(text: str) -> str | int:
+    """A crontab has spaces, and is the server's to read; a length of time has none."""
+    if len(text.split()) > 1:
+        return text
+    try:
+        return seconds(text)
+    except WrongUsage:
+        raise WrongUsage(
+            "a schedule is a crontab of five fields or a length of time",
+            "for example --consolidate-schedule '0 3 * * *' (UTC), --consolidate-schedule 15m, or none",
+        ) from None
 
 
 def _names() -> str:
@@ -95,15 +108,17 @@ def _show(reply: Wire, *, as_json: bool) -> None:
         show_json(reply)
         return
     found = reply["policy"]
-    rows = [(name, _shown(found.get(wire), "as the house has it")) for name, wire in KEEPING.items()]
-    rows += [(name, _shown(found.get(wire), "off")) for name, wire in CONSOLIDATING.items()]
+    rows = [(name, _shown(name, found.get(wire), "as the house has it")) for name, wire in KEEPING.items()]
+    rows += [(name, _shown(name, found.get(wire), "off")) for name, wire in CONSOLIDATING.items()]
     rows += [(name, "on" if found.get(wire) else "off") for name, wire in REDACTING.items()]
     if "consolidationThreshold" in found and "consolidationMaxAgeSeconds" not in found:
         rows = [(name, "86400 s" if name == "consolidate-max-age" else value) for name, value in rows]
     table(("member", "value"), rows)
 
 
-def _shown(value: object, absent: str) -> str:
+def _shown(name: str, value: object, absent: str) -> str:
     if value is None:
         return absent
+    if name == "consolidate-threshold":
+        return f"{value} atom{'' if value == 1 else 's'}"
     return f"{value} s" if isinstance(value, int) and value is not True else str(value)

@@ -75,3 +75,21 @@ def test_a_switch_says_what_it_may_be() -> None:
         policies.changes_of(["redact-credentials=maybe"], {})
 
     assert caught.value.message == "redact-credentials is on or off"
+
+
+def test_a_schedule_says_what_it_may_be() -> None:
+    with pytest.raises(WrongUsage) as caught:
+        policies.changes_of([], {"consolidate-schedule": "whatever"})
+
+    assert "crontab" in caught.value.message
+
+
+def test_what_is_shown_has_its_own_unit(capsys: pytest.CaptureFixture[str]) -> None:
+    policy = {"consolidationThreshold": 25, "consolidationSchedule": 900, "consolidationIdleSeconds": 60}
+    policies._show({"policy": policy}, as_json=False)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+
+    assert ["consolidate-threshold", "25", "atoms"] in rows
+    assert ["consolidate-schedule", "900", "s"] in rows
+    assert ["consolidate-idle", "60", "s"] in rows
+    assert ["consolidate-max-age", "86400", "s"] in rows
