@@ -11,13 +11,14 @@ from infinicon.cli.job_control import Jobs, watch_job
 from infinicon.cli.output import note, show_json, visible
 
 MADE = (
-    ("memories", "memories looked at"),
-    ("consolidations", "consolidations made"),
-    ("superseded", "superseded"),
-    ("duplicates", "duplicates folded"),
-    ("disputed", "disputed"),
+    ("memories", "memory looked at", "memories looked at"),
+    ("consolidations", "consolidation made", "consolidations made"),
+    ("superseded", "superseded", "superseded"),
+    ("duplicates", "duplicate folded", "duplicates folded"),
+    ("disputed", "disputed", "disputed"),
 )
-REFUSED = ("refused", "refused, since it was taken back before")
+REFUSED = ("refused", "refused, since it was taken back before", "refused, since they were taken back before")
+LONGEST_LINE = 160
 OPEN = ("queued", "running")
 
 
@@ -61,10 +62,17 @@ def preview(client: Client, scope: Wire, *, as_json: bool) -> int:
     ):
         for pair in plan[name]:
             why = f"  ({visible(pair['reason'])})" if "reason" in pair else ""
-            print(f"{pair['ref']['id']}  {middle}  {pair['other']['id']}{why}")
+            print(f"{pair['ref']['id']}  {_line(pair['content'])}")
+            print(f"  {middle} {pair['other']['id']}  {_line(pair['otherContent'])}{why}")
     more = "" if plan["complete"] else ": the first slice, more waits behind it"
-    note(f"{plan['memories']:,} memories looked at{more}; nothing was changed")
+    note(f"{_counted(plan['memories'], 'memory', 'memories')} looked at{more}; nothing was changed")
     return exits.FINE
+
+
+def _line(content: str) -> str:
+    """Of a text as much as fits a line."""
+    flat = " ".join(content.split())
+    return visible(flat if len(flat) <= LONGEST_LINE else f"{flat[:LONGEST_LINE]}…")
 
 
 def _refs(name: str, refs: Sequence[Wire]) -> None:
@@ -80,11 +88,16 @@ def undo(client: Client, scope: Wire, job: str, *, as_json: bool) -> int:
     else:
         result = found.get("result") or {}
         undone, revived = result.get("undone", 0), result.get("revived", 0)
-        note(f"{undone:,} consolidations deleted, {revived:,} memories active again")
+        gone = _counted(undone, "consolidation deleted", "consolidations deleted")
+        note(f"{gone}, {_counted(revived, 'memory active again', 'memories active again')}")
     return exits.FINE
 
 
 def _came_to(job: Wire) -> None:
     result = job.get("result") or {}
     made = [*MADE, REFUSED] if result.get("refused") else MADE
-    note(", ".join(f"{result.get(name, 0):,} {said}" for name, said in made))
+    note(", ".join(_counted(result.get(name, 0), one, many) for name, one, many in made))
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -73,10 +73,12 @@ class ProposedDigest:
 
 @dataclass(frozen=True, slots=True)
 class ProposedPair:
-    """`first` would be superseded by, be a duplicate of, or contradict `second`. `reason`: a word of the plug-in."""
+    """`first` would be superseded by, be a duplicate of, or contradict `second`; with what they say. `reason`: a word of the plug-in."""
 
     first: MemoryRef
     second: MemoryRef
+    content: str
+    second_content: str
     reason: str | None = None
 
 

@@ -74,7 +74,7 @@ class Previews:
                 plan = _redacted(self._asked(part), redactor)
                 with database.transaction(caller.tenant) as tx:
                     plan, _ = without_refused(tx, caller.tenant, plan, partial(fingerprint, within))
-                return _shown(scope, part, plan, complete=last)
+                return _shown(scope, part, plan, redactor, complete=last)
         return Preview(0, complete=True)
 
     def _asked(self, part: Slice) -> Checked:
@@ -90,7 +90,7 @@ def _redacted(plan: Checked, redactor: Redactor) -> Checked:
     return replace(plan, digests=[redacted(redactor, digest) for digest in plan.digests])
 
 
-def _shown(scope: ScopeKey, part: Slice, plan: Checked, *, complete: bool) -> Preview:
+def _shown(scope: ScopeKey, part: Slice, plan: Checked, redactor: Redactor, *, complete: bool) -> Preview:
     known = {one.id: one for one in part.memories.values()}
 
     def ref(memory: UUID) -> MemoryRef:
@@ -98,8 +98,14 @@ def _shown(scope: ScopeKey, part: Slice, plan: Checked, *, complete: bool) -> Pr
         named = scope.named
         return MemoryRef(memory, own.type, Scope(named.tenant_id, named.namespace_id, own.agent_id, own.session_id))
 
+    def said(memory: UUID) -> str:
+        return redactor.text(known[memory].content)
+
+    def pair(first: UUID, second: UUID, reason: str | None) -> ProposedPair:
+        return ProposedPair(ref(first), ref(second), said(first), said(second), reason)
+
     def pairs(kind: Kind) -> list[ProposedPair]:
-        return [ProposedPair(ref(one.old), ref(one.new), one.reason) for one in plan.retired if one.kind is kind]
+        return [pair(one.old, one.new, one.reason) for one in plan.retired if one.kind is kind]
 
     return Preview(
         memories=len(part.fresh),
@@ -115,5 +121,5 @@ def _shown(scope: ScopeKey, part: Slice, plan: Checked, *, complete: bool) -> Pr
         ],
         supersessions=pairs(Kind.SUPERSEDED),
         duplicates=pairs(Kind.FOLDED),
-        disputes=[ProposedPair(ref(one.first), ref(one.second), one.reason) for one in plan.disputes],
+        disputes=[pair(one.first, one.second, one.reason) for one in plan.disputes],
     )

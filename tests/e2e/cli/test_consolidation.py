@@ -6,6 +6,8 @@ from infinicon.cli.instance import Client, Instance
 from tests.e2e.api.requests import ingest_indexed, note
 from tests.e2e.cli.commands import answer, run
 
+SAID = ["Rosa has a blue bicycle!", "Rosa has a blue bicycle."]
+
 
 def test_a_consolidation_from_preview_to_undo(live: Instance, client: Client) -> None:
     namespace = str(client.scope["namespaceId"])
@@ -14,16 +16,20 @@ def test_a_consolidation_from_preview_to_undo(live: Instance, client: Client) ->
     shown = run(live, "consolidate", "-n", namespace, "--preview")
     assert shown.returncode == 0, shown.stderr
     assert "folded into" in shown.stdout
+    assert [line.split("  ")[-1].strip() for line in shown.stdout.splitlines()] == SAID
     assert "2 memories looked at; nothing was changed" in shown.stderr
     assert len(answer(live, "consolidate", "-n", namespace, "--preview")["duplicates"]) == 1
 
     done = run(live, "consolidate", "-n", namespace, "--wait")
     assert done.returncode == 0, done.stderr
-    assert "2 memories looked at, 0 consolidations made, 0 superseded, 1 duplicates folded, 0 disputed" in done.stderr
+    assert "2 memories looked at, 0 consolidations made, 0 superseded, 1 duplicate folded, 0 disputed" in done.stderr
     (job,) = [one for one in answer(live, "jobs", "-n", namespace)["jobs"] if one["type"] == "consolidate"]
     undone = run(live, "consolidate", "-n", namespace, "--undo", job["jobId"])
     assert undone.returncode == 0, undone.stderr
-    assert "1 memories active again" in undone.stderr
+    assert "1 memory active again" in undone.stderr
+
+    again = run(live, "consolidate", "-n", namespace, "--wait")
+    assert "0 duplicates folded, 0 disputed, 1 refused" in again.stderr
 
     started = answer(live, "consolidate", "-n", namespace, "--agent", "nobody")
     assert started["status"] == "completed"

@@ -302,6 +302,7 @@ def test_a_preview_shows_the_plan_and_changes_nothing(pipeline: Pipeline, sql: S
     assert [(one.title, one.content, len(one.sources)) for one in shown.digests] == [("Rosa", "Rosa moved.", 2)]
     ((pair),) = shown.supersessions
     assert (pipeline.content(pair.first), pipeline.content(pair.second), pair.reason) == (LYON, TURIN, "moved")
+    assert (pair.content, pair.second_content) == (LYON, TURIN)
 
 
 def test_two_previews_at_once_and_each_place_comes_free(pipeline: Pipeline) -> None:

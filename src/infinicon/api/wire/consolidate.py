@@ -41,6 +41,10 @@ class DigestPlan(Body):
 class PairPlan(Body):
     ref: MemoryRef
     other: MemoryRef
+    content: str
+    """What `ref` says."""
+    other_content: str
+    """What `other` says."""
     reason: str | SkipJsonSchema[None] = None
     """A word of the plug-in."""
 
@@ -107,4 +111,13 @@ def preview_to_wire(preview: domain.Preview) -> dict[str, Any]:
 
 
 def _pairs(pairs: Sequence[domain.ProposedPair]) -> list[dict[str, Any]]:
-    return [present(ref=ref_to_wire(one.first), other=ref_to_wire(one.second), reason=one.reason) for one in pairs]
+    return [
+        present(
+            ref=ref_to_wire(one.first),
+            other=ref_to_wire(one.second),
+            content=one.content,
+            otherContent=one.second_content,
+            reason=one.reason,
+        )
+        for one in pairs
+    ]
