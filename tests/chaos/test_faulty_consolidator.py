@@ -3,6 +3,7 @@ job fails with its reason or goes on, the scope is free, and nobody who ingests 
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 from collections.abc import Iterator
@@ -194,5 +195,9 @@ def worker(instance: Instance) -> psutil.Process:
 
 def processes(instance: Instance, *ending: str) -> list[psutil.Process]:
     """Of an instance, those whose command ends with these words."""
-    children = psutil.Process(instance.pid).children(recursive=True)
-    return [child for child in children if child.cmdline()[-len(ending) :] == [*ending]]
+    found = []
+    for child in psutil.Process(instance.pid).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # others come and go meanwhile
+            if child.cmdline()[-len(ending) :] == [*ending]:
+                found.append(child)
+    return found
