@@ -3,20 +3,19 @@ job fails with its reason or goes on, the scope is free, and nobody who ingests 
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import psycopg
 import pytest
 
 from infinicon.cli.client import Wire
 from infinicon.cli.instance import Client, Instance, running
 from infinicon.embedded.bootstrap import superuser_url
+from tests.processes import processes, the_process
 from tests.waiting import wait_until
 
 PLUGIN = '''
@@ -179,25 +178,10 @@ def test_a_worker_that_is_killed_leaves_a_scope_that_is_free(instance: Instance,
         job = client.post("/v0/consolidate", {"trigger": "manual"})["jobId"]
         wait_until(lambda: asked(place, "hang") > before, "the plug-in is asked", within=60)
         wanted(place, "good")
-        worker(instance).send_signal(signal.SIGKILL)
+        the_process(instance, "worker", "consolidate").send_signal(signal.SIGKILL)
         done = settled(client, job)
 
         assert (done["status"], done["result"]["consolidations"]) == ("completed", 1)
         with psycopg.connect(superuser_url(instance.data_dir)) as connection:
             locks = connection.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone()
         assert locks == (0,)
-
-
-def worker(instance: Instance) -> psutil.Process:
-    (found,) = processes(instance, "worker", "consolidate")
-    return found
-
-
-def processes(instance: Instance, *ending: str) -> list[psutil.Process]:
-    """Of an instance, those whose command ends with these words."""
-    found = []
-    for child in psutil.Process(instance.pid).children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):  # others come and go meanwhile
-            if child.cmdline()[-len(ending) :] == [*ending]:
-                found.append(child)
-    return found

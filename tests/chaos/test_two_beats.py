@@ -14,8 +14,9 @@ from typing import Any
 import psutil
 import psycopg
 
-from infinicon.cli.instance import Client, Instance, running
+from infinicon.cli.instance import Client, running
 from infinicon.embedded.bootstrap import superuser_url
+from tests.processes import the_process
 from tests.waiting import wait_until
 
 AGENTS = ("a", "b", "c")
@@ -27,16 +28,6 @@ WINDOWS = """
 JOBS = """
     SELECT id, result ->> 'trigger', status, done FROM infinicon.jobs WHERE type = 'consolidate'
 """
-
-
-def beat_of(instance: Instance) -> psutil.Process:
-    """The clock that `up` keeps running."""
-    (found,) = [
-        child
-        for child in psutil.Process(instance.pid).children(recursive=True)
-        if child.cmdline()[-2:] == ["infinicon.cli", "beat"]
-    ]
-    return found
 
 
 @contextmanager
@@ -69,7 +60,7 @@ def test_no_window_is_opened_twice(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with running(data, variables={"INFINICON_CONSOLIDATION_TICK": "0.5"}) as instance, Client(instance, "n") as client:
         client.post("/v0/policy", {"policy": {"consolidationSchedule": PERIOD}})
-        first = beat_of(instance)
+        first = the_process(instance, "infinicon.cli", "beat")
         with another(first, tmp_path / "second.log"):
             sent = talk(client, first)
             first.kill()  # `up` starts another
@@ -82,7 +73,7 @@ def test_no_window_is_opened_twice(tmp_path: Path) -> None:
         assert len({scope for scope, *_ in windows}) == len(AGENTS)
         assert len(windows) <= len(AGENTS) * (SECONDS / PERIOD + 10)
         assert ask(data, "SELECT sum(waiting) FROM infinicon.consolidation_scopes") == [(0,)]
-        wait_until(lambda: beat_of(instance).pid != first.pid, "another beat has started")
+        wait_until(lambda: the_process(instance, "infinicon.cli", "beat").pid != first.pid, "another beat has started")
         status = client.http.get("/v0/status", params={"tenantId": client.scope["tenantId"]}).json()
         assert status["scheduler"]["ok"]
 

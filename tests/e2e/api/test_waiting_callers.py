@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from uuid import uuid4
 
 import httpx
-import psutil
 
 from infinicon.cli.instance import Instance
+from tests.processes import processes
 
 CALLERS = 500
 
@@ -19,8 +19,7 @@ CALLERS = 500
 @contextmanager
 def workers_stopped(live: Instance) -> Iterator[None]:
     """No stage goes on meanwhile. Briefer than any lease."""
-    children = psutil.Process(live.pid).children(recursive=True)
-    workers = [child for child in children if "worker" in child.cmdline()]
+    workers = processes(live, "infinicon.cli", "worker")
     assert len(workers) >= 3
     try:
         for worker in workers:

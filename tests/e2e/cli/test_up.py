@@ -13,7 +13,7 @@ import pytest
 
 from infinicon.cli.instance import Instance
 from infinicon.embedded.leftovers import marked_processes, postgres_processes
-from infinicon.embedded.processes import MODEL_ENVIRONMENT, PROCESSES, Process
+from infinicon.embedded.processes import MODEL_ENVIRONMENT, PROCESSES, WORKER_KINDS, Process
 from infinicon.settings import PREFIX, Settings
 from tests.waiting import wait_until
 
@@ -119,7 +119,7 @@ def test_one_line_then_a_clean_stop_and_the_same_key_again(tmp_path: Path) -> No
 def test_workers_do_not_warn_of_root(live: Instance) -> None:
     logs = [path.read_text(errors="replace") for path in (live.data_dir / "logs").glob("worker-*.log")]
 
-    assert len(logs) == 3
+    assert len(logs) == len(WORKER_KINDS)
     assert not [log for log in logs if "superuser" in log]
 
 
