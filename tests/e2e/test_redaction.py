@@ -85,6 +85,7 @@ def broker_values(live: Instance) -> dict[str, bytes]:
                 value = client.zrange(key, 0, -1)
             else:
                 value = list(client.smembers(key)) if kind == b"set" else [client.get(key)]
+            value = [part for part in value if part is not None]  # whose time was over meanwhile
             bodies = [body(one) for one in value]
             found[key.decode()] = key + b" ".join([*value, *bodies])
     return found

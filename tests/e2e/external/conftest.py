@@ -20,7 +20,7 @@ INTERACTIVE = ("api", "worker-cpu", "worker-interactive", "beat", "flower")
 BESIDE = {
     "redis": (*INTERACTIVE, "worker-embed"),
     "rediss": INTERACTIVE,  # loading one more model would show nothing new about TLS
-    "amqp": (*INTERACTIVE, "worker-embed"),
+    "amqp": (*INTERACTIVE, "worker-embed", "worker-consolidate"),
 }
 """What runs beside each broker, and the encoder, which needs none."""
 BROKERS: dict[str, Callable[[Path], AbstractContextManager[Broker]]] = {
