@@ -30,8 +30,8 @@ from infinicon.ports import Consolidator
 from infinicon.store.consolidation_changes import Kind
 
 STARTING = 60.0
-"""Seconds that a child may need on a busy machine before it has read what it is to do. From then on it ends itself at the ceiling, also
-where the process that started it is gone."""
+"""Seconds that a child may need on a busy machine until it asks its plug-in. From then on it ends itself at the ceiling, also where the
+process that started it is gone."""
 
 FAULTS: Mapping[str, type[InfiniconError]] = {
     kind.code: kind for kind in (errors.EmptySynthesis, errors.MissingDependency, errors.PluginFailed, Unavailable)
@@ -118,10 +118,11 @@ def serve(load: Callable[[], Consolidator], counters: Counters) -> None:
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
     part, seconds = pickle.load(sys.stdin.buffer)  # noqa: S301 - `Child.ask` wrote it
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     part = replace(part, request=replace(part.request, count=lambda text: counters.count(COUNTER, text)))
     try:
-        found = _written(plans.propose(load(), part))
+        consolidator = load()
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        found = _written(plans.propose(consolidator, part))
     except InfiniconError as fault:
         kept = Fault.of(fault)
         found = {"fault": {"code": kept.code, "message": kept.message, "details": dict(kept.details)}}

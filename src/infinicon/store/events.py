@@ -106,10 +106,12 @@ HEADS = text("""
 """)
 
 # A namespace's own policy counts before the house's.
+# Of each feed one event, however many feeds and events a planner believes that there are: LIMIT keeps it a lookup.
 EXPIRED = text("""
     SELECT c.tenant, c.namespace, c.events_floor, coalesce(p.event_retention_seconds, :seconds) AS seconds
     FROM namespace_counters c
-    JOIN events e ON e.tenant = c.tenant AND e.namespace = c.namespace AND e.seq = c.events_floor + 1
+    CROSS JOIN LATERAL (SELECT occurred_at FROM events o
+                        WHERE o.tenant = c.tenant AND o.namespace = c.namespace AND o.seq = c.events_floor + 1 LIMIT 1) e
     LEFT JOIN policies p ON p.tenant = c.tenant AND p.namespace = c.namespace
     WHERE e.occurred_at < now() - make_interval(secs => coalesce(p.event_retention_seconds, :seconds))
     ORDER BY c.tenant, c.namespace LIMIT :limit
