@@ -9,6 +9,7 @@ from infinicon.domain import Caller, ConsolidateRequest, JobStatus, ListReply, L
 from infinicon.errors import Unavailable
 from infinicon.operations import entries, waiting
 from infinicon.operations.consolidate import consolidate, standing
+from infinicon.operations.jobs import OPEN
 from infinicon.operations.put import put
 from infinicon.operations.run_memory import KEPT, Parts, secret_of, wait, wait_until_indexed
 from infinicon.operations.runs import allow
@@ -21,8 +22,6 @@ SAID = (
     "Invoices go to the office in Leeds.",
 )
 """What an empty memory is given, so that there is something to consolidate."""
-
-UNFINISHED = frozenset({JobStatus.QUEUED, JobStatus.RUNNING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +57,9 @@ def consolidation_pass(parts: Parts, caller: Caller, memory_ref: str, *, canary:
     before = len(_listed(parts, caller, memory_ref).entries)
     job = consolidate(parts.database, caller, ConsolidateRequest(Scope(caller.tenant_name, memory_ref)))
     parts.wake()
-    if job.status in UNFINISHED:
+    if job.status in OPEN:
         wait(
-            lambda: standing(parts.database, caller, job).status not in UNFINISHED,
+            lambda: standing(parts.database, caller, job).status not in OPEN,
             "the consolidation did not end in time",
         )
         job = standing(parts.database, caller, job)

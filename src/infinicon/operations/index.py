@@ -57,8 +57,8 @@ def _commit(
         spaces.hold_episodes(ref.tenant, tx, ref.batch)
         held = slices.of_batch(ref.tenant, tx, ref.batch)
         cleared = [(part.namespace, slices.clear(ref.tenant, tx, ref.batch, part)) for part in held]
-        restated = consolidation_changes.restated(ref.tenant, tx, ref.batch)
         again = corrections.stated_anew(ref.tenant, tx, ref.batch)
+        restated = consolidation_changes.restated(ref.tenant, tx, again)
         active, finished, added = spaces.publish(ref.tenant, tx, ref.batch, terms)
         consolidation_changes.undo(ref.tenant, tx, restated)
         revived = consolidation_changes.revive(ref.tenant, tx, again)

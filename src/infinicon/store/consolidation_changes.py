@@ -59,14 +59,12 @@ GAVE_WAY = text("""
     WHERE tenant = :tenant AND other = ANY(CAST(:ids AS uuid[])) AND kind <> 'created' AND NOT undone
 """)
 
-# An episode that is being indexed says again what a later statement had taken the place of.
+# What a later statement had taken the place of, and an episode that is being indexed says again.
 RESTATED = text("""
     SELECT DISTINCT c.job, c.memory
-    FROM queued_episodes q
-    JOIN links l ON l.tenant = q.tenant AND l.to_id = q.episode AND l.link_type = 'derived_from'
-    JOIN memories m ON m.tenant = l.tenant AND m.id = l.from_id AND m.status = 'superseded'
+    FROM memories m
     JOIN consolidation_changes c ON c.tenant = m.tenant AND c.memory = m.id AND c.kind = 'superseded' AND NOT c.undone
-    WHERE q.tenant = :tenant AND q.batch = :batch
+    WHERE m.tenant = :tenant AND m.id = ANY(CAST(:ids AS uuid[])) AND m.status = 'superseded'
 """)
 
 UNDO = text("""
@@ -165,9 +163,11 @@ def gave_way(tenant: int, tx: Transaction, successors: Collection[UUID]) -> set[
     return {row.memory for row in tx.execute(GAVE_WAY, {"tenant": tenant, "ids": sorted(successors)})}
 
 
-def restated(tenant: int, tx: Transaction, batch: UUID) -> list[tuple[UUID, UUID]]:
-    """(job, memory) for every statement of the batch's episodes that a consolidation has superseded."""
-    return [(row.job, row.memory) for row in tx.execute(RESTATED, {"tenant": tenant, "batch": batch})]
+def restated(tenant: int, tx: Transaction, memories: Collection[UUID]) -> list[tuple[UUID, UUID]]:
+    """(job, memory) for every one of these statements, which are made again, that a consolidation has superseded."""
+    if not memories:
+        return []
+    return [(row.job, row.memory) for row in tx.execute(RESTATED, {"tenant": tenant, "ids": sorted(memories)})]
 
 
 def undo(tenant: int, tx: Transaction, changes: Collection[tuple[UUID, UUID]], *, refused: bool = False) -> None:
